@@ -1,0 +1,2 @@
+// Package atomicbucket is one token bucket in one atomic uint64.
+package atomicbucket
