@@ -1,0 +1,89 @@
+package ratelimit
+
+import "fmt"
+
+// Composite holds one key under several rules at once, such as 10 a second and 1,000 a day: each must admit a request,
+// and a request that one refuses charges none. For several keys use TakeAll.
+type Composite struct {
+	limiters []Reversible
+	clock    Clock // that all limiters tell the time by; nil if there is none such
+}
+
+// NewComposite returns the composite of the limiters, at least one. Limiters of this package must have one clock, since a
+// Decision has one instant; otherwise the error wraps ErrInvalidConfig.
+func NewComposite(limiters ...Reversible) (*Composite, error) {
+	if len(limiters) == 0 {
+		return nil, fmt.Errorf("%w: NewComposite: 0 limiters: must be at least 1", ErrInvalidConfig)
+	}
+	c := &Composite{limiters: append([]Reversible(nil), limiters...)}
+	locals := 0
+	for i, l := range limiters {
+		if l == nil {
+			return nil, fmt.Errorf("%w: NewComposite: limiter %d is nil", ErrInvalidConfig, i)
+		}
+		local, ok := l.(timed)
+		if !ok || local.timeline() == nil {
+			continue
+		}
+		if c.clock == nil {
+			c.clock = local.timeline()
+		} else if !same(c.clock, local.timeline()) {
+			return nil, fmt.Errorf("%w: NewComposite: limiter %d has another clock than those before it", ErrInvalidConfig, i)
+		}
+		locals++
+	}
+	if locals < len(limiters) {
+		c.clock = nil
+	}
+	return c, nil
+}
+
+// TryAcquire takes one token of key in every limiter, or none.
+func (c *Composite) TryAcquire(key string) bool { return c.Take(key, 1).Allowed }
+
+// Take takes n tokens of key in every limiter, or none. The Decision is the binding limiter's, as TakeAll says.
+func (c *Composite) Take(key string, n int64) Decision {
+	t := c.transaction(make([]Claim, 0, composed), key, n)
+	d, _ := t.run()
+	return d
+}
+
+// TakeAt is Take at the instant now on the clock that the limiters share; those with a time of their own go by that.
+func (c *Composite) TakeAt(key string, n, now int64) Decision {
+	t := c.transaction(make([]Claim, 0, composed), key, n)
+	t.setTime(c.clock, now)
+	d, _ := t.run()
+	return d
+}
+
+// Peek returns what Take would say.
+func (c *Composite) Peek(key string, n int64) Decision {
+	t := c.transaction(make([]Claim, 0, composed), key, n)
+	return t.peek()
+}
+
+// RefundAt gives back n tokens of key in every limiter.
+func (c *Composite) RefundAt(key string, n, at int64) {
+	for _, l := range c.limiters {
+		l.RefundAt(key, n, at)
+	}
+}
+
+func (c *Composite) peekAt(key string, n, now int64) Decision {
+	t := c.transaction(make([]Claim, 0, composed), key, n)
+	t.setTime(c.clock, now)
+	return t.peek()
+}
+
+func (c *Composite) timeline() Clock { return c.clock }
+
+// composed is the number of limiters up to which a decision allocates nothing.
+const composed = 8
+
+// transaction returns the transaction of n tokens of key in every limiter, its claims appended to buf.
+func (c *Composite) transaction(buf []Claim, key string, n int64) transaction {
+	for _, l := range c.limiters {
+		buf = append(buf, Claim{Limiter: l, Key: key, N: n})
+	}
+	return transaction{claims: buf}
+}

@@ -1,0 +1,266 @@
+package ratelimit
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/casgate/ratelimit/shard"
+)
+
+// kernel is what an algorithm's compiled parameters can do. P is a plain struct; words and instants are integers.
+type kernel[P any] interface {
+	*P
+	Capacity() int64
+	Rebase(floor int64) P
+	Horizon() int64
+	IdleAt(word uint64) int64
+	Convert(word uint64, to *P) uint64
+	Take(word uint64, now, n int64) (next uint64, ok bool)
+	Outcome(word uint64, now, n int64) (remaining, retryAfter, resetAfter int64)
+	Refund(word uint64, n, at int64) uint64
+	CountsAt(word uint64, now int64) int64
+}
+
+// core is all of a limiter but tryAcquire, which each adapter writes out so that its kernel's step inlines: a call
+// through a type parameter never does.
+type core[P any, K kernel[P]] struct {
+	keys    *shard.Map[P]
+	clock   Clock
+	compile func(Rule) (P, error)
+
+	mu   sync.Mutex // held while SetRule runs
+	rule atomic.Pointer[Rule]
+}
+
+// newCore returns the core of a limiter for r, which is valid.
+func newCore[P any, K kernel[P]](r Rule, c Config, compile func(Rule) (P, error)) (*core[P, K], error) {
+	params, err := compile(r)
+	if err != nil {
+		return nil, err
+	}
+	core := &core[P, K]{
+		clock:   c.Clock,
+		compile: compile,
+		keys: shard.New(shard.Config[P]{
+			Kernel:   bridge[P, K]{},
+			Params:   params,
+			MaxKeys:  c.MaxKeys,
+			Overflow: shard.Overflow(c.Overflow),
+			Now:      c.Clock.NanoTime,
+		}),
+	}
+	core.rule.Store(&r)
+	return core, nil
+}
+
+// bridge gives the map the part of a kernel that it needs.
+type bridge[P any, K kernel[P]] struct{}
+
+func (bridge[P, K]) Rebase(p *P, floor int64) P              { return K(p).Rebase(floor) }
+func (bridge[P, K]) Horizon(p *P) int64                      { return K(p).Horizon() }
+func (bridge[P, K]) IdleAt(p *P, word uint64) int64          { return K(p).IdleAt(word) }
+func (bridge[P, K]) Convert(word uint64, from, to *P) uint64 { return K(from).Convert(word, to) }
+
+func (bridge[P, K]) Limited(p *P, word uint64, at int64) bool {
+	_, ok := K(p).Take(word, at, 1)
+	return !ok
+}
+
+// hashOf is the hash that places key.
+func hashOf(key string) uint64 { return xxhash.Sum64String(key) }
+
+// asString is b as a string that shares its memory: for calls that don't retain the key. The map copies what it keeps.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// inRange reports whether n tokens can be asked of a key: 1 to capacity.
+func inRange(n, capacity int64) bool { return uint64(n-1) < uint64(capacity) }
+
+// Take takes n tokens of key, all or none.
+func (c *core[P, K]) Take(key string, n int64) Decision {
+	hash := hashOf(key)
+	c.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	return c.take(hash, key, n, c.clock.NanoTime())
+}
+
+// TakeAt takes n tokens of key at the instant now, all or none.
+func (c *core[P, K]) TakeAt(key string, n, now int64) Decision {
+	return c.take(hashOf(key), key, n, now)
+}
+
+// TakeBytes is Take for a key in a buffer, which is not retained.
+func (c *core[P, K]) TakeBytes(key []byte, n int64) Decision { return c.Take(asString(key), n) }
+
+func (c *core[P, K]) take(hash uint64, key string, n, now int64) Decision {
+	word, table := c.keys.Find(hash, key)
+	for word != nil {
+		old := word.Load()
+		at, ok := table.At(now)
+		p := K(&table.Params)
+		if !ok || !shard.Live(old) || !inRange(n, p.Capacity()) {
+			break
+		}
+		next, ok := p.Take(old, at, n)
+		if !ok || word.CompareAndSwap(old, next) {
+			return decide[P, K](&table.Params, old, next, ok, n, at)
+		}
+	}
+	return c.takeSlow(hash, key, n, now)
+}
+
+// takeSlow is a take that take can't decide: of a key that isn't held, of one whose table is moving, of an n or key out
+// of range.
+func (c *core[P, K]) takeSlow(hash uint64, key string, n, now int64) (d Decision) {
+	if n <= 0 || n > c.rule.Load().Capacity || len(key) > MaxKeyLen {
+		return c.peekAt(key, n, now) // which takes nothing: a refusal, or n = 0
+	}
+	verdict := c.keys.Update(hash, key, now, shard.Create, func(p *P, word uint64, at int64) (next uint64, ok bool) {
+		if n > K(p).Capacity() {
+			d = never[P, K](p, word, at)
+			return 0, false
+		}
+		next, ok = K(p).Take(word, at, n)
+		d = decide[P, K](p, word, next, ok, n, at)
+		return next, ok
+	})
+	return c.overflow(verdict, d, n, now)
+}
+
+// overflow replaces d where the map has answered by its Overflow.
+func (c *core[P, K]) overflow(v shard.Verdict, d Decision, n, now int64) Decision {
+	if v != shard.Denied && v != shard.Untracked {
+		return d
+	}
+	rule := c.rule.Load()
+	if v == shard.Untracked {
+		return Decision{Allowed: true, Limit: rule.Capacity, Remaining: rule.Capacity - n, At: now}
+	}
+	return Decision{Limit: rule.Capacity, RetryAfter: rule.timeOfOne(), At: now}
+}
+
+// decide is the Decision on taking n with word before it, and next after it if ok.
+func decide[P any, K kernel[P]](p *P, word, next uint64, ok bool, n, at int64) Decision {
+	limit := K(p).Capacity()
+	if !ok {
+		next = word
+	}
+	at = K(p).CountsAt(next, at)
+	remaining, retryAfter, resetAfter := K(p).Outcome(next, at, n)
+	if ok {
+		retryAfter = 0
+	}
+	return Decision{ok, limit, remaining, time.Duration(retryAfter), time.Duration(resetAfter), at}
+}
+
+// never is the Decision on an n that can't ever be taken.
+func never[P any, K kernel[P]](p *P, word uint64, at int64) Decision {
+	d := decide[P, K](p, word, word, true, 0, at)
+	d.Allowed, d.RetryAfter = false, Never
+	return d
+}
+
+// peekAt is Peek at the instant now.
+func (c *core[P, K]) peekAt(key string, n, now int64) (d Decision) {
+	if len(key) > MaxKeyLen {
+		limit := c.rule.Load().Capacity
+		return Decision{Limit: limit, Remaining: limit, RetryAfter: Never, At: now}
+	}
+	c.keys.Update(hashOf(key), key, now, shard.HeldOnly, func(p *P, word uint64, at int64) (uint64, bool) {
+		switch {
+		case n == 0:
+			d = decide[P, K](p, word, word, true, 0, at)
+		case !inRange(n, K(p).Capacity()):
+			d = never[P, K](p, word, at)
+		default:
+			next, ok := K(p).Take(word, at, n)
+			d = decide[P, K](p, word, next, ok, n, at)
+		}
+		return 0, false
+	})
+	return d
+}
+
+// Peek returns what Take would say.
+func (c *core[P, K]) Peek(key string, n int64) Decision { return c.peekAt(key, n, c.clock.NanoTime()) }
+
+// Refund gives back n tokens now.
+func (c *core[P, K]) Refund(key string, n int64) { c.RefundAt(key, n, c.clock.NanoTime()) }
+
+// RefundAt gives back n tokens that were taken at the instant at.
+func (c *core[P, K]) RefundAt(key string, n, at int64) {
+	if n <= 0 || len(key) > MaxKeyLen {
+		return
+	}
+	c.keys.Update(hashOf(key), key, at, shard.HeldOnly, func(p *P, word uint64, _ int64) (uint64, bool) {
+		if word == 0 {
+			return 0, false
+		}
+		return K(p).Refund(word, min(n, K(p).Capacity()), at), true
+	})
+}
+
+// acquireMany is TryAcquireMany by the adapter's tryAcquire. It hashes a batch of keys and touches their slots before it
+// decides them, so that the cache misses overlap.
+func (c *core[P, K]) acquireMany(keys []string, allowed []bool, tryAcquire func(hash uint64, key string, now int64) bool) {
+	if len(keys) != len(allowed) {
+		panic(fmt.Sprintf("ratelimit: TryAcquireMany: %d keys, %d answers", len(keys), len(allowed)))
+	}
+	const batch = 16
+	now := c.clock.NanoTime()
+	var hashes [batch]uint64
+	for len(keys) > 0 {
+		n := min(len(keys), batch)
+		for i, key := range keys[:n] {
+			hashes[i] = hashOf(key)
+			c.keys.Prefetch(hashes[i])
+		}
+		for i, key := range keys[:n] {
+			allowed[i] = tryAcquire(hashes[i], key, now)
+		}
+		keys, allowed = keys[n:], allowed[n:]
+	}
+}
+
+func (c *core[P, K]) timeline() Clock { return c.clock }
+
+// Reset makes key as if never seen.
+func (c *core[P, K]) Reset(key string) { c.keys.Reset(hashOf(key), key) }
+
+// SetRule changes the limits of all keys and keeps what each has used.
+func (c *core[P, K]) SetRule(r Rule) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.rule.Load()
+	if r.Algorithm != old.Algorithm {
+		return fmt.Errorf("%w: %v in force, %v given", ErrAlgorithm, old.Algorithm, r.Algorithm)
+	}
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	if r == *old {
+		return nil
+	}
+	params, err := c.compile(r)
+	if err != nil {
+		return err
+	}
+	c.keys.SetParams(params)
+	c.rule.Store(&r)
+	return nil
+}
+
+// Rule returns the rule in force.
+func (c *core[P, K]) Rule() Rule { return *c.rule.Load() }
+
+// Len returns the number of keys held.
+func (c *core[P, K]) Len() int { return c.keys.Len() }
+
+// Sweep evicts every idle key now, and returns how many.
+func (c *core[P, K]) Sweep() int { return c.keys.Sweep(c.clock.NanoTime()) }
+
+// Stats returns counts since the start.
+func (c *core[P, K]) Stats() Stats { return Stats(c.keys.Stats()) }

@@ -1,0 +1,285 @@
+package ratelimit
+
+import (
+	"math"
+	"reflect"
+	"slices"
+)
+
+// Claim is one part of a request that several rules must admit: n tokens of a key in a limiter.
+type Claim struct {
+	Limiter  Reversible
+	Key      string
+	N        int64
+	Decision Decision // filled by TakeAll
+}
+
+// Remote is a Reversible whose state is in a shared store. TakeAll decides all its claims on one store last, in one
+// call.
+type Remote interface {
+	Reversible
+	// Store identifies the store: limiters with equal values, which must be comparable, are decided together.
+	Store() any
+	// TakeGroup takes all the claims, whose limiters are of one store, or none of them, fills each Decision, and reports
+	// which. When it takes none, the Decision of a claim that would have been admitted tells what its key has left.
+	TakeGroup(claims []Claim) bool
+}
+
+// TakeAll takes every claim, or none: the limits of a user and of an address, say, at once. It looks at all local
+// limiters first, then takes in order, remote ones last. If one refuses after all, what was taken is given back, so no
+// partial charge remains. It holds no lock: claims in any order can't deadlock.
+//
+// Claims on one key of one limiter are summed first: two of one token need two. d is the binding claim's Decision, and
+// binding its index: of the refusing claims the one with the longest RetryAfter; if all are admitted, the one with the
+// least Remaining/Limit; of equals, the first. Without claims it is allowed, and binding is -1. When TakeAll refuses,
+// the Decision of a claim that alone would have been admitted tells what its key has left; that of a remote claim which
+// wasn't asked, because a local one had refused, is zero.
+//
+// A charge that is given back stood for a moment, in which a concurrent call on that key can be refused because of it:
+// at most once for each call of TakeAll that loses its race between look and take, and for no more than its N. A refusal
+// that the look finds, as nearly all are, charges nothing.
+func TakeAll(claims []Claim) (d Decision, binding int) {
+	t := transaction{claims: claims}
+	return t.run()
+}
+
+// transaction is one TakeAll. A claim leads if no earlier one has its limiter and key; it is charged the total of all
+// that do, and the others get its Decision.
+type transaction struct {
+	claims []Claim
+	times  [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
+		clock Clock
+		now   int64
+	}
+}
+
+// timed is a Reversible whose time can be given from outside.
+type timed interface {
+	Reversible
+	timeline() Clock // nil if its parts have several
+	peekAt(key string, n, now int64) Decision
+	TakeAt(key string, n, now int64) Decision
+}
+
+// run is TakeAll.
+func (t *transaction) run() (d Decision, binding int) {
+	if !t.look(false) || !t.take() {
+		t.settle()
+	}
+	return t.bind()
+}
+
+// peek is what run would say.
+func (t *transaction) peek() Decision {
+	if !t.look(true) {
+		t.settle()
+	}
+	d, _ := t.bind()
+	return d
+}
+
+// look fills the leading claims' Decisions by peeks, remote ones only if asked to, and reports whether all are allowed.
+func (t *transaction) look(remote bool) bool {
+	all := true
+	for i := range t.claims {
+		c := &t.claims[i]
+		c.Decision = Decision{}
+		if isRemote(c.Limiter) && !remote || t.leader(i) != i {
+			continue
+		}
+		if l, now, ok := t.timed(c.Limiter); ok {
+			c.Decision = l.peekAt(c.Key, t.total(i), now)
+		} else {
+			c.Decision = c.Limiter.Peek(c.Key, t.total(i))
+		}
+		all = all && c.Decision.Allowed
+	}
+	return all
+}
+
+// take charges the leading claims, local ones first, and reports whether all were admitted; otherwise nothing is
+// charged any more.
+func (t *transaction) take() bool {
+	remote := false
+	for i := range t.claims {
+		c := &t.claims[i]
+		if isRemote(c.Limiter) {
+			remote = true
+			continue
+		}
+		if t.leader(i) != i {
+			continue
+		}
+		if l, now, ok := t.timed(c.Limiter); ok {
+			c.Decision = l.TakeAt(c.Key, t.total(i), now)
+		} else {
+			c.Decision = c.Limiter.Take(c.Key, t.total(i))
+		}
+		if !c.Decision.Allowed {
+			t.rollBack(i, func(l Reversible) bool { return !isRemote(l) })
+			return false
+		}
+	}
+	return !remote || t.takeRemote()
+}
+
+// rollBack gives back what the leading claims before the index end have taken, of those limiters that were charged.
+func (t *transaction) rollBack(end int, charged func(Reversible) bool) {
+	for i := range end {
+		c := &t.claims[i]
+		if charged(c.Limiter) && t.leader(i) == i {
+			c.Limiter.RefundAt(c.Key, t.total(i), c.Decision.At)
+		}
+	}
+}
+
+// takeRemote charges the remote claims, one call for each store.
+func (t *transaction) takeRemote() bool {
+	var done []any
+	for i := range t.claims {
+		r, ok := t.claims[i].Limiter.(Remote)
+		if !ok || slices.Contains(done, r.Store()) {
+			continue
+		}
+		if !t.takeStore(r) {
+			t.rollBack(len(t.claims), func(l Reversible) bool {
+				r, ok := l.(Remote)
+				return !ok || slices.Contains(done, r.Store())
+			})
+			return false
+		}
+		done = append(done, r.Store())
+	}
+	return true
+}
+
+// takeStore charges all leading claims on the store of r, in one call.
+func (t *transaction) takeStore(r Remote) bool {
+	var group []Claim
+	var members []int
+	for i, c := range t.claims {
+		if other, ok := c.Limiter.(Remote); ok && other.Store() == r.Store() && t.leader(i) == i {
+			group = append(group, Claim{Limiter: c.Limiter, Key: c.Key, N: t.total(i)})
+			members = append(members, i)
+		}
+	}
+	taken := r.TakeGroup(group)
+	for j, i := range members {
+		t.claims[i].Decision = group[j].Decision
+	}
+	return taken
+}
+
+// settle turns what the allowed claims of a refused transaction would have into what they have.
+func (t *transaction) settle() {
+	for i := range t.claims {
+		c := &t.claims[i]
+		if !c.Decision.Allowed || t.leader(i) != i {
+			continue
+		}
+		if l, now, ok := t.timed(c.Limiter); ok {
+			c.Decision = l.peekAt(c.Key, 0, now)
+		} else {
+			c.Decision.Remaining = min(c.Decision.Remaining+t.total(i), c.Decision.Limit)
+		}
+	}
+}
+
+// bind copies the leaders' Decisions to the claims that they stand for, and returns the one that counts.
+func (t *transaction) bind() (d Decision, binding int) {
+	binding = -1
+	d.Allowed = true
+	for i := range t.claims {
+		c := &t.claims[i]
+		if leader := t.leader(i); leader != i {
+			c.Decision = t.claims[leader].Decision
+		}
+		decided := c.Decision.Limit != 0
+		if decided && (binding < 0 || c.Decision.binds(&d)) {
+			d, binding = c.Decision, i
+		}
+	}
+	return d, binding
+}
+
+// binds reports whether d counts for more than e: a refusal does, then the longer wait, then the smaller share left.
+func (d *Decision) binds(e *Decision) bool {
+	switch {
+	case d.Allowed != e.Allowed:
+		return !d.Allowed
+	case !d.Allowed:
+		return d.RetryAfter > e.RetryAfter
+	default:
+		return lessFraction(uint64(d.Remaining), uint64(d.Limit), uint64(e.Remaining), uint64(e.Limit))
+	}
+}
+
+// leader returns the index of the first claim with i's limiter and key.
+func (t *transaction) leader(i int) int {
+	for j := range i {
+		if t.claims[j].Key == t.claims[i].Key && same(t.claims[j].Limiter, t.claims[i].Limiter) {
+			return j
+		}
+	}
+	return i
+}
+
+// total returns the sum of N over the claims that i leads, at most MaxInt64; -1 if one of them is negative.
+func (t *transaction) total(i int) int64 {
+	sum := t.claims[i].N
+	for j := i + 1; j < len(t.claims) && sum >= 0; j++ {
+		if t.leader(j) != i {
+			continue
+		}
+		n := t.claims[j].N
+		switch {
+		case n < 0:
+			sum = -1
+		case sum > math.MaxInt64-n:
+			sum = math.MaxInt64
+		default:
+			sum += n
+		}
+	}
+	return max(sum, -1)
+}
+
+// timed returns l and the time to give it, if it takes one.
+func (t *transaction) timed(l Reversible) (timed, int64, bool) {
+	local, ok := l.(timed)
+	if !ok {
+		return nil, 0, false
+	}
+	clock := local.timeline()
+	if clock == nil {
+		return nil, 0, false
+	}
+	if !canCompare(clock) {
+		return local, clock.NanoTime(), true
+	}
+	for i := range t.times {
+		seen := &t.times[i]
+		if seen.clock == nil {
+			seen.clock, seen.now = clock, clock.NanoTime()
+		}
+		if seen.clock == clock {
+			return local, seen.now, true
+		}
+	}
+	return local, clock.NanoTime(), true
+}
+
+// setTime makes now the time of clock.
+func (t *transaction) setTime(clock Clock, now int64) {
+	t.times[0].clock, t.times[0].now = clock, now
+}
+
+func isRemote(l Reversible) bool {
+	_, ok := l.(Remote)
+	return ok
+}
+
+// same is a == b, but false where that would panic: for types that can't be compared, such as functions.
+func same(a, b any) bool { return canCompare(a) && a == b }
+
+func canCompare(a any) bool { return reflect.ValueOf(a).Comparable() }
