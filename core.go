@@ -169,19 +169,30 @@ func (c *core[P, K]) peekAt(key string, n, now int64) (d Decision) {
 		limit := c.rule.Load().Capacity
 		return Decision{Limit: limit, Remaining: limit, RetryAfter: Never, At: now}
 	}
-	c.keys.Update(hashOf(key), key, now, shard.HeldOnly, func(p *P, word uint64, at int64) (uint64, bool) {
-		switch {
-		case n == 0:
-			d = decide[P, K](p, word, word, true, 0, at)
-		case !inRange(n, K(p).Capacity()):
-			d = never[P, K](p, word, at)
-		default:
-			next, ok := K(p).Take(word, at, n)
-			d = decide[P, K](p, word, next, ok, n, at)
+	hash := hashOf(key)
+	if word, table := c.keys.Find(hash, key); word != nil {
+		old := word.Load()
+		if at, ok := table.At(now); ok && shard.Live(old) {
+			return look[P, K](&table.Params, old, n, at)
 		}
+	}
+	c.keys.Update(hash, key, now, shard.HeldOnly, func(p *P, word uint64, at int64) (uint64, bool) {
+		d = look[P, K](p, word, n, at)
 		return 0, false
 	})
 	return d
+}
+
+// look is the Decision that a take of n would get.
+func look[P any, K kernel[P]](p *P, word uint64, n, at int64) Decision {
+	switch {
+	case n == 0:
+		return decide[P, K](p, word, word, true, 0, at)
+	case !inRange(n, K(p).Capacity()):
+		return never[P, K](p, word, at)
+	}
+	next, ok := K(p).Take(word, at, n)
+	return decide[P, K](p, word, next, ok, n, at)
 }
 
 // Peek returns what Take would say.

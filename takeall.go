@@ -282,4 +282,8 @@ func isRemote(l Reversible) bool {
 // same is a == b, but false where that would panic: for types that can't be compared, such as functions.
 func same(a, b any) bool { return canCompare(a) && a == b }
 
-func canCompare(a any) bool { return reflect.ValueOf(a).Comparable() }
+// canCompare reports whether a == a can't panic. Limiters and clocks are pointers, or empty structs, nearly always.
+func canCompare(a any) bool {
+	t := reflect.TypeOf(a)
+	return t.Kind() == reflect.Pointer || t.Size() == 0 && t.Comparable() || reflect.ValueOf(a).Comparable()
+}

@@ -17,7 +17,7 @@ const (
 	full    = 1
 
 	// Horizon is the last instant a map counts at.
-	Horizon = math.MaxInt64 / 2
+	Horizon = math.MaxInt64 - 1<<57 // a few years before the end of int64
 
 	markStep = int64(time.Millisecond)
 )
@@ -153,6 +153,8 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 	defer m.mu.Unlock()
 	if m.t == nil {
 		if mode == HeldOnly {
+			p := m.kernel.Rebase(&m.config.Params, min(now, Horizon))
+			step(&p, 0, min(now, Horizon))
 			return Absent
 		}
 		m.t = m.newTable(&m.config.Params, now)
@@ -170,6 +172,7 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 			continue
 		}
 		if !Live(old) && mode == HeldOnly {
+			step(&t.Params, old&^flags, at)
 			return Absent
 		}
 		next, ok := step(&t.Params, old&^flags, at)
