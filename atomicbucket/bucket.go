@@ -48,5 +48,3 @@ func (b *Bucket) Refund(p *Params, n int64) {
 
 // Reset makes the bucket full.
 func (b *Bucket) Reset() { b.word.Store(0) }
-
-func (p *Params) clamp(now int64) int64 { return min(max(now, p.epoch), p.horizon) }

@@ -1,31 +1,33 @@
 package atomicbucket
 
-// Convert returns the word in `to` that stands for word in p: the same rule or another one, at the same or a later
-// epoch. It is pure. It returns 0 for a bucket that is full at to's epoch, which may be dropped.
+// Convert returns the word that stands in `to` for word in p: the same rule or another, at the same epoch or a later
+// one. It is 0 if the bucket is full at to's epoch: it may be dropped.
 //
-// A later epoch alone shifts the word by an integer: nothing is rounded. Under another rule the whole tokens are
-// kept, at most the new capacity, and the fraction of a token is not; they are counted at to's epoch, or, if the
-// bucket is empty even then, at the first instant at which it no longer owes anything. So a client that is being
-// refused gains nothing.
+// A later epoch alone shifts the word by a whole number of units; nothing is rounded. Another rule keeps the whole
+// tokens, as many as its capacity has room for, counted at its epoch; a part of a token is lost. A bucket that owes
+// even then, because it was charged later, is counted empty at the first instant at which it owes nothing more. So a
+// client that is being refused gains nothing, and one that is full stays full.
 func (p *Params) Convert(word uint64, to *Params) uint64 {
-	if uint64(p.idleAfter(word)) <= uint64(to.epoch-p.epoch) {
-		return 0 // and from here on p.V(to.epoch) < word + C, which is below 2^63
+	if uint64(to.epoch-p.epoch) >= uint64(p.until(word+p.full, p.epoch)) {
+		return 0
 	}
-	v := p.V(to.epoch)
+	v := p.V(to.epoch) // below word + C, hence below 2^63
 	if p.sameRule(to) {
 		return word - (v - to.V(to.epoch))
 	}
 	if word > v {
-		empty := later(to.epoch, p.wait(to.epoch, word-v))
-		return to.V(min(empty, to.horizon))
+		return to.V(to.clamp(later(to.epoch, p.until(word, to.epoch))))
 	}
 	tokens := min((v-word)/p.unit, uint64(to.capacity))
 	if tokens == uint64(to.capacity) {
 		return 0
 	}
-	return to.full + 1 - tokens*to.unit
+	return to.V(to.epoch) - tokens*to.unit
 }
 
 func (p *Params) sameRule(to *Params) bool {
-	return p.capacity == to.capacity && p.num == to.num && p.den == to.den && p.unit == to.unit
+	return p.capacity == to.capacity && p.unit == to.unit && p.num == to.num && p.den == to.den
 }
+
+// clamp returns the instant nearest to now that p's words can represent.
+func (p *Params) clamp(now int64) int64 { return min(max(now, p.epoch), p.horizon) }

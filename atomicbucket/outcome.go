@@ -5,63 +5,55 @@ import (
 	"math/bits"
 )
 
-// Outcome tells, for word at now: the whole tokens left; the ns until n tokens can be taken, 0 for now and Never for
-// an n below 0 or above the capacity; the ns until the bucket is full, which is as if it had never been seen.
-// All three are exact: one ns before retryAfter the n tokens are refused, at it they are there if nobody else came.
+// Never is the wait for what no waiting brings: more tokens than the capacity, or fewer than 0.
+const Never int64 = math.MaxInt64
+
+// Outcome tells, of word at now: the whole tokens left; the ns until n tokens are there, 0 or Never included; the ns
+// until the bucket is full, as if never used. All are exact: one ns before retryAfter the n tokens are refused, at it
+// they are granted if nobody else came.
 func (p *Params) Outcome(word uint64, now, n int64) (remaining, retryAfter, resetAfter int64) {
 	v := p.V(now)
-	if v > word {
+	if word < v {
 		remaining = int64(min(v-word, p.full) / p.unit)
 	}
-	if word+p.full > v {
-		resetAfter = p.wait(now, word+p.full-v)
-	}
+	resetAfter = p.until(word+p.full, now)
 	if n < 0 || n > p.capacity {
 		return remaining, Never, resetAfter
 	}
-	if next := word + uint64(n)*p.unit; n > 0 && next > v {
-		retryAfter = p.wait(now, next-v)
+	if n > remaining {
+		retryAfter = p.until(word+uint64(n)*p.unit, now)
 	}
 	return remaining, retryAfter, resetAfter
 }
 
-// Snapshot unpacks word for people into the two classic fields: the whole tokens at now, and the instant at which
-// the last of them came in (the epoch, if that was before it).
+// Snapshot unpacks word into the two classic fields, for people: the whole tokens at now, and the instant (ns) at
+// which the last of them came in, the epoch if that was earlier.
 func (p *Params) Snapshot(word uint64, now int64) (tokens, stamp int64) {
 	tokens, _, _ = p.Outcome(word, now, 0)
-	last := word + uint64(tokens)*p.unit
-	if first := p.full + 1; last > first {
-		return tokens, later(p.epoch, p.wait(p.epoch, last-first))
-	}
-	return tokens, p.epoch
+	return tokens, later(p.epoch, p.until(word+uint64(tokens)*p.unit, p.epoch))
 }
 
-// IdleAt returns the first instant from the epoch on at which word is as if it had never been used, at most MaxInt64.
+// IdleAt returns the first instant, from the epoch on, at which word is as if never used; MaxInt64 if it is later.
 func (p *Params) IdleAt(word uint64) int64 {
-	return later(p.epoch, p.idleAfter(word))
+	return later(p.epoch, p.until(word+p.full, p.epoch))
 }
 
-// idleAfter is IdleAt as ns after the epoch.
-func (p *Params) idleAfter(word uint64) int64 {
-	if word <= 1 {
+// until returns the ns from now until the virtual instant `target`, 0 if that has come: the least w with
+// V(now+w) >= target. A ns brings a unit or more, so that w <= target - V(now), which is below 2^63.
+func (p *Params) until(target uint64, now int64) int64 {
+	v := p.V(now)
+	if target <= v {
 		return 0
 	}
-	return p.wait(p.epoch, word-1)
-}
-
-// wait returns the least number of ns, from now on, in which `units` units flow: 0 < units < 2^63. A ns brings at
-// least one unit, so the result is below 2^63 too.
-func (p *Params) wait(now int64, units uint64) int64 {
-	hi, lo := bits.Mul64(units, p.den)
+	hi, lo := bits.Mul64(target-v, p.den)
 	var borrow, carry uint64
-	if p.den > 1 { // part of the next unit has flowed already
+	if p.den > 1 { // a part of the next unit has flowed already
 		h, l := bits.Mul64(uint64(now)-p.origin, p.num)
 		lo, borrow = bits.Sub64(lo, bits.Rem64(h, l, p.den), 0)
-		hi -= borrow
 	}
-	lo, carry = bits.Add64(lo, p.num-1, 0)
-	ns, _ := bits.Div64(hi+carry, lo, p.num)
-	return int64(ns)
+	lo, carry = bits.Add64(lo, p.num-1, 0) // round up
+	w, _ := bits.Div64(hi-borrow+carry, lo, p.num)
+	return int64(w)
 }
 
 // later returns t + ns, at most MaxInt64.
