@@ -48,7 +48,7 @@ func ExampleFactory() {
 	// Output:
 	// free 9
 	// premium 999
-	// ratelimit: invalid rule: atomicbucket: Capacity: 0 tokens: must be 1 to 1000000000000000
+	// ratelimit: invalid rule: atomicbucket: Capacity: 0 tokens, must be 1 to 10000000000000
 }
 
 func ExampleTakeAll() {
