@@ -49,6 +49,14 @@ func BenchmarkTake(b *testing.B) {
 			now += 2 * second
 		}
 	})
+	b.Run("algorithm=counter/mode=weighed", func(b *testing.B) {
+		p, w := mustCounter(b, 1<<29, minute), Counter{}
+		w.Take(p, minute-1, 1<<29)
+		now := minute + 59*second
+		for b.Loop() {
+			w.Take(p, now, 1)
+		}
+	})
 	b.Run("algorithm=counter/mode=refuse", func(b *testing.B) {
 		p, w := mustCounter(b, 1, minute), Counter{}
 		for b.Loop() {

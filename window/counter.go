@@ -1,39 +1,49 @@
 package window
 
 import (
-	"math"
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
 
-// MaxCounterCapacity is the largest capacity of a sliding-window counter: two
-// counts of 30 bits leave 2 for the window's number. Up to 1<<24 - 1 the number has
-// 14 bits or more.
-const MaxCounterCapacity = 1<<30 - 1
+// MaxCounterCapacity is the largest capacity of a sliding-window counter. Its two counts
+// take 30 bits each and leave 2 to the window's number: three windows on one epoch. A
+// capacity of 1<<24 leaves 12, four thousand windows.
+const MaxCounterCapacity int64 = 1<<30 - 1
 
-// CounterParams is the compiled rule of a sliding-window counter: n requests are
-// admitted while
+// CounterParams is a sliding-window counter's rule at an epoch. It keeps the count of the
+// window and of the one before, and admits n requests while
 //
 //	previous * (1 - elapsed/window) + current + n <= capacity
 //
-// holds, where previous and current are what the last window and this one admitted,
-// and elapsed is the time since this one began. Windows start at the multiples of
-// their length. The comparison is exact: integers of 128 bits.
+// holds, elapsed being the time since the window began. Windows start at the multiples of
+// their length on the clock. The comparison is exact, in integers of 128 bits.
 //
-// Immutable, and copied by value.
+// The left side is an estimate: it takes the previous window's requests for evenly spread.
+// For such traffic it is right to within one request. Where it isn't:
+//
+//   - It admits too many when they came late in their window: at most 2*capacity - 1 in
+//     the length of one window (199 of 100, for a burst in the last instant of a window
+//     and then every request that fits), which is a token bucket's bound. In each window
+//     of the grid it admits at most capacity.
+//   - It admits too few when they came early: after a burst of the whole capacity at a
+//     window's start, the log would admit as many at the next one's; the estimate lets the
+//     first one through window/capacity later and all of them one window later. A client
+//     that always asks gets 100 of 100 in its first window and 99 in each of the next.
+//
+// Compiled, immutable, copied by value. Its zero value is no rule; CompileCounter makes one.
 type CounterParams struct {
 	grid
 	capacity uint64
 	mask     uint64 // of a count
 	width    uint8  // of a count
-	shift    uint8  // of the number: two widths
+	shift    uint8  // of the number: two counts
 }
 
-// CompileCounter returns the params of a window that lasts as long as tokens per
-// `per` ns takes to give capacity, with epoch 0. Its error names the field, the
-// value and the bound: capacity is 1 to [MaxCounterCapacity], the window a whole
-// number of ns from 1 to [MaxWindow].
+// CompileCounter returns the rule of capacity requests in a window that lasts until
+// `tokens` per `per` ns come to capacity, at epoch 0. The range is checked here and
+// nowhere else: capacity is 1 to MaxCounterCapacity, the window is a whole number of ns
+// from 1 to MaxWindow. An error names the field, its value and the bound.
 func CompileCounter(capacity, tokens, per int64) (CounterParams, error) {
 	length, err := lengthOf(capacity, tokens, per, MaxCounterCapacity)
 	if err != nil {
@@ -49,39 +59,33 @@ func CompileCounter(capacity, tokens, per int64) (CounterParams, error) {
 	}, nil
 }
 
-// Rebase returns the same rule with its windows numbered from floor's.
+// Rebase returns the same rule at another epoch.
 func (p *CounterParams) Rebase(floor int64) CounterParams {
 	q := *p
 	q.rebase(floor)
 	return q
 }
 
-// Take is the step: it counts n requests at now. The caller sees to
-// 0 < n <= capacity and epoch <= now <= Horizon.
+// Take is the step: from word, n requests at now. It returns the next word and true, or
+// false when they don't fit. 0 < n <= capacity and epoch <= now <= Horizon are the
+// caller's duty.
 //
-// A call older than the stored window counts in that one, at its start: the newer
-// window stands.
+// A call from before word's window counts in it, at its start: the newer window stands (I2).
 func (p *CounterParams) Take(word uint64, now, n int64) (next uint64, ok bool) {
 	u := uint64(now) - p.origin
 	end := (word>>(p.shift&63) + 1) * p.window
 	if u >= end {
 		word, end = p.roll(word, u, end)
 	}
-	rest := min(end-u, p.window)
-	room := int64(p.capacity-word>>(p.width&63)&p.mask) - n
-	if room < 0 {
-		return word, false
-	}
-	// previous * rest/window <= room, times window
-	hi, lo := bits.Mul64(word&p.mask, rest)
-	roomHi, roomLo := bits.Mul64(uint64(room), p.window)
-	_, borrow := bits.Sub64(roomLo, lo, 0)
-	_, borrow = bits.Sub64(roomHi, hi, borrow)
-	return word + uint64(n)<<(p.width&63), borrow == 0
+	previous, current := word&p.mask, word>>(p.width&63)&p.mask
+	room := int64(p.capacity-current) - n
+	return word + uint64(n)<<(p.width&63),
+		int64(previous) <= room || // all of it fits; most calls end here, without a product
+			room > 0 && p.fits(previous, min(end-u, p.window), uint64(room))
 }
 
-// roll moves word, whose window ended at or before offset u, on to the window that
-// u lies in, and returns that one's end. Only a gap of a window or more costs a division.
+// roll moves word on from its window, which ends at the offset end, to that of offset u,
+// and returns the new one's end. Only a gap of a whole window costs a division.
 func (p *CounterParams) roll(word, u, end uint64) (rolled, newEnd uint64) {
 	if u-end < p.window {
 		return (word>>p.shift+1)<<p.shift | word>>p.width&p.mask, end + p.window
@@ -90,148 +94,52 @@ func (p *CounterParams) roll(word, u, end uint64) (rolled, newEnd uint64) {
 	return number << p.shift, (number + 1) * p.window
 }
 
-// counts is a word unpacked: a window by its end, what it and the last one admitted,
-// and how much of it is left.
-type counts struct{ end, current, previous, rest uint64 }
-
-// unpack returns word's counts as at offset u, which may be beyond the horizon.
-func (p *CounterParams) unpack(word, u uint64) counts {
-	c := counts{
-		end:      (word>>p.shift + 1) * p.window,
-		current:  word >> p.width & p.mask,
-		previous: word & p.mask,
-	}
-	if u >= c.end {
-		gap := u - c.end
-		c.end += p.window
-		c.current, c.previous = 0, c.current
-		if gap >= p.window {
-			c.previous = 0
-			c.end = u + (p.window - gap%p.window)
-		}
-	}
-	c.rest = min(c.end-u, p.window)
-	return c
+// fits tells whether previous * left/window <= room.
+func (p *CounterParams) fits(previous, left, room uint64) bool {
+	hi, lo := bits.Mul64(previous, left)
+	roomHi, roomLo := bits.Mul64(room, p.window)
+	_, borrow := bits.Sub64(roomLo, lo, 0)
+	_, borrow = bits.Sub64(roomHi, hi, borrow)
+	return borrow == 0
 }
 
-// used returns the estimate, rounded up.
-func (p *CounterParams) used(c counts) uint64 {
-	hi, lo := bits.Mul64(c.previous, c.rest)
-	q, r := bits.Div64(hi, lo, p.window) // previous < 2^30 and rest <= window: no overflow
-	if r > 0 {
-		q++
-	}
-	return c.current + q
-}
-
-// restFor returns how much of a window may be left when the estimate's share of
-// previous has come down to room: the floor of room*window/previous, or all of it.
-func (p *CounterParams) restFor(room, previous uint64) uint64 {
-	if previous <= room {
-		return p.window
-	}
-	hi, lo := bits.Mul64(room, p.window)
-	q, _ := bits.Div64(hi, lo, previous) // room < previous: less than a window
-	return q
-}
-
-// Outcome returns what a caller wants to know of word at now: the requests left
-// by the estimate, rounded down; the ns until n of them are admitted if nobody else
-// takes (0: now; MaxInt64: never), and the ns until both counts are gone.
-func (p *CounterParams) Outcome(word uint64, now, n int64) (remaining, retryAfter, resetAfter int64) {
-	u := uint64(now) - p.origin
-	c := p.unpack(word, u)
-	toEnd := c.end - u // more than a window for a call older than the stored one
-	switch {
-	case c.current > 0:
-		resetAfter = clampNS(toEnd + p.window)
-	case c.previous > 0:
-		resetAfter = clampNS(toEnd)
-	}
-	remaining = int64(p.capacity - min(p.used(c), p.capacity))
-	switch {
-	case n > int64(p.capacity):
-		retryAfter = math.MaxInt64
-	case n > remaining:
-		retryAfter = clampNS(p.wait(c, toEnd, uint64(n)))
-	}
-	return remaining, retryAfter, resetAfter
-}
-
-// wait returns the ns until n more fit, if they don't now and n <= capacity.
-func (p *CounterParams) wait(c counts, toEnd, n uint64) uint64 {
-	if c.current+n <= p.capacity {
-		if rest := p.restFor(p.capacity-c.current-n, c.previous); rest > 0 {
-			return toEnd - rest
-		}
-	}
-	// Past the edge current is the previous count, and nothing is the current one.
-	return toEnd + p.window - p.restFor(p.capacity-n, c.current)
-}
-
-// CountsAt returns the instant that a call at now counts at: the start of word's
-// window for one that is older, else now. A refund of it must name this instant.
+// CountsAt returns the instant that a call at now counts at, once word is what it found
+// or left: now, or the start of word's window if the call is older. A refund of it must
+// name that instant.
 func (p *CounterParams) CountsAt(word uint64, now int64) int64 {
 	return max(now, p.instant(word>>p.shift*p.window))
 }
 
-// Refund gives back n requests that were counted at the instant at, into whichever
-// of word's two windows that lies in, or neither. n > 0, word != 0.
+// Refund gives back n requests that counted at the instant at, if that lies in word's
+// window or the one before; otherwise it changes nothing. What exceeds the count is lost.
 func (p *CounterParams) Refund(word uint64, n, at int64) uint64 {
-	switch number := word >> p.shift; p.offset(at) / p.window {
-	case number:
+	if n <= 0 {
+		return word
+	}
+	switch p.offset(at) / p.window {
+	case word >> p.shift:
 		return word - min(uint64(n), word>>p.width&p.mask)<<p.width
-	case number - 1:
+	case word>>p.shift - 1:
 		return word - min(uint64(n), word&p.mask)
 	}
 	return word
 }
 
-// IdleAt returns the first instant at which word is as if never seen: both counts
-// gone; MinInt64 if nothing is counted.
-func (p *CounterParams) IdleAt(word uint64) int64 {
-	end := (word>>p.shift + 1) * p.window
-	switch {
-	case word>>p.width&p.mask > 0:
-		return p.instant(end + p.window)
-	case word&p.mask > 0:
-		return p.instant(end)
-	}
-	return math.MinInt64
-}
-
-// Convert returns word under another counter's params, or the same one's with a later
-// epoch. It counts as at to's epoch, or at the start of word's own window if that is
-// later. With the same window both counts are carried; with another, the estimate,
-// rounded up, becomes the current count. At most to's capacity; and a word that has
-// nothing left has nothing left when the capacity is raised: whoever is being
-// refused gains nothing. 0: idle at to's epoch.
-func (p *CounterParams) Convert(word uint64, to *CounterParams) uint64 {
-	if p.IdleAt(word) <= to.epoch {
-		return 0
-	}
-	u := max(p.offset(to.epoch), word>>p.shift*p.window)
-	c := p.unpack(word, u)
-	used := p.used(c)
-	if p.window != to.window {
-		c.current, c.previous = used, 0
-	}
-	if used >= p.capacity && to.capacity > p.capacity {
-		c.current += to.capacity - p.capacity
-	}
-	number := min(to.offset(p.instant(u))/to.window, to.last)
-	current, previous := min(c.current, to.capacity), min(c.previous, to.capacity)
-	return number<<to.shift | current<<to.width | previous
-}
-
-// Counter is one sliding-window counter in eight bytes, for many goroutines. The
-// zero value has admitted nothing. All calls pass the same params.
+// Counter is one sliding-window counter, for those who have a place of their own for it.
+// The zero value has counted nothing. All its methods may be called at once from any
+// goroutine, with the same params each time: the rule isn't part of it. An instant outside
+// epoch to Horizon counts as the nearer of the two.
 type Counter struct{ word atomic.Uint64 }
 
 var _ [8]byte = [unsafe.Sizeof(Counter{})]byte{}
 
-// Take counts n requests at now, or refuses: all or none.
+// Take counts n requests at now (ns), all or none. 0 always fit; fewer than 0, or more
+// than the capacity, never do.
 func (c *Counter) Take(p *CounterParams, now, n int64) bool {
+	if n <= 0 || n > int64(p.capacity) {
+		return n == 0
+	}
+	now = p.clamp(now)
 	for {
 		old := c.word.Load()
 		next, ok := p.Take(old, now, n)
@@ -244,5 +152,18 @@ func (c *Counter) Take(p *CounterParams, now, n int64) bool {
 	}
 }
 
-// Capacity returns the limit that the estimate is held to.
-func (p *CounterParams) Capacity() int64 { return int64(p.capacity) }
+// Outcome tells what CounterParams.Outcome tells, of the counts as they are. It takes nothing.
+func (c *Counter) Outcome(p *CounterParams, now, n int64) (remaining, retryAfter, resetAfter int64) {
+	return p.Outcome(c.word.Load(), p.clamp(now), n)
+}
+
+// Refund gives back n requests that counted at the instant at, into no other window.
+func (c *Counter) Refund(p *CounterParams, n, at int64) {
+	for {
+		old := c.word.Load()
+		next := p.Refund(old, n, at)
+		if next == old || c.word.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}

@@ -114,17 +114,23 @@ func TestCounterRefund(t *testing.T) {
 	p := mustCounter(t, 10, second)
 	word, _ := p.Take(0, 5*second, 4)
 	word, _ = p.Take(word, 6*second, 5)
-	left := func(word uint64) int64 {
+	left := func(p *CounterParams, word uint64) int64 {
 		remaining, _, _ := p.Outcome(word, 6*second+500*ms, 1)
 		return remaining
 	}
-	require.Equal(t, int64(3), left(word))
-	require.Equal(t, int64(6), left(p.Refund(word, 3, 7*second-1)), "the current window")
-	require.Equal(t, int64(4), left(p.Refund(word, 2, 5*second)), "the previous one")
-	require.Equal(t, int64(3), left(p.Refund(word, 3, 5*second-1)), "an older one is past")
-	require.Equal(t, int64(3), left(p.Refund(word, 3, 7*second)), "a newer one isn't stored")
+	require.Equal(t, int64(3), left(p, word))
+	require.Equal(t, int64(6), left(p, p.Refund(word, 3, 7*second-1)), "the current window")
+	require.Equal(t, int64(4), left(p, p.Refund(word, 2, 5*second)), "the previous one")
+	require.Equal(t, int64(3), left(p, p.Refund(word, 3, 5*second-1)), "an older one is past")
+	require.Equal(t, int64(3), left(p, p.Refund(word, 3, 7*second)), "a newer one isn't stored")
+
+	moved := p.Rebase(6 * second) // the previous window is number 0 from here on
+	carried := p.Convert(word, &moved)
+	require.Equal(t, int64(4), left(&moved, moved.Refund(carried, 2, 5*second)), "the previous one, before the epoch")
+	require.Equal(t, int64(3), left(&moved, moved.Refund(carried, 3, 5*second-1)), "an older one, long before it")
+
 	word = p.Refund(p.Refund(word, 99, 6*second), 99, 5*second)
-	require.Equal(t, int64(10), left(word), "never above full")
+	require.Equal(t, int64(10), left(p, word), "never above full")
 	require.NotZero(t, word)
 }
 

@@ -7,18 +7,19 @@ import (
 	"unsafe"
 )
 
-// MaxFixedCapacity is the largest capacity of a fixed window. It leaves 21 bits
-// for the window's number, two million windows of one table.
-const MaxFixedCapacity = 1 << 40
+// MaxFixedCapacity is the largest capacity of a fixed window. Its count takes 41 bits
+// and leaves 21 to the window's number: two million windows on one epoch.
+const MaxFixedCapacity int64 = 1 << 40
 
-// FixedParams is the compiled rule of a fixed window: at most capacity requests
-// in each window, and windows start at the multiples of their length.
+// FixedParams is a fixed window's rule at an epoch: at most capacity requests in each
+// window, and windows start at the multiples of their length on the clock.
 //
-// Across an edge it admits twice the capacity within an instant: all of one
-// window at its end, all of the next one at its start. [CounterParams] and the
-// sliding log don't.
+// The limit holds in each of those windows, and not in any other span: twice the
+// capacity passes within an instant, half at the end of one window and half at the
+// start of the next (200 of 100 a minute within two seconds). Where that matters, take
+// the sliding-window counter, the log or a token bucket.
 //
-// Immutable, and copied by value.
+// Compiled, immutable, copied by value. Its zero value is no rule; CompileFixed makes one.
 type FixedParams struct {
 	grid
 	capacity uint64
@@ -26,10 +27,10 @@ type FixedParams struct {
 	shift    uint8  // of the number
 }
 
-// CompileFixed returns the params of a window that lasts as long as tokens per
-// `per` ns takes to give capacity, with epoch 0. Its error names the field, the
-// value and the bound: capacity is 1 to [MaxFixedCapacity], the window a whole
-// number of ns from 1 to [MaxWindow].
+// CompileFixed returns the rule of capacity requests in a window that lasts until
+// `tokens` per `per` ns come to capacity, at epoch 0. The range is checked here and
+// nowhere else: capacity is 1 to MaxFixedCapacity, the window is a whole number of ns
+// from 1 to MaxWindow. An error names the field, its value and the bound.
 func CompileFixed(capacity, tokens, per int64) (FixedParams, error) {
 	length, err := lengthOf(capacity, tokens, per, MaxFixedCapacity)
 	if err != nil {
@@ -44,18 +45,19 @@ func CompileFixed(capacity, tokens, per int64) (FixedParams, error) {
 	}, nil
 }
 
-// Rebase returns the same rule with its windows numbered from floor's.
+// Rebase returns the same rule at another epoch.
 func (p *FixedParams) Rebase(floor int64) FixedParams {
 	q := *p
 	q.rebase(floor)
 	return q
 }
 
-// Take is the step: it counts n requests at now. The caller sees to
-// 0 < n <= capacity and epoch <= now <= Horizon.
+// Take is the step: from word, n requests at now. It returns the next word and true,
+// or false when they don't fit. 0 < n <= capacity and epoch <= now <= Horizon are the
+// caller's duty.
 //
-// The stored window's end is a product away; only a new window costs a division.
-// A call older than the stored window counts in that one: the newer window stands.
+// The end of word's window is a product away, so only a new window costs a division.
+// A call from before word's window counts in it: the newer window stands (I2).
 func (p *FixedParams) Take(word uint64, now, n int64) (next uint64, ok bool) {
 	if u := uint64(now) - p.origin; u >= (word>>(p.shift&63)+1)*p.window {
 		word = u / p.window << (p.shift & 63)
@@ -63,42 +65,43 @@ func (p *FixedParams) Take(word uint64, now, n int64) (next uint64, ok bool) {
 	return word + uint64(n), word&p.mask <= p.capacity-uint64(n)
 }
 
-// Outcome returns what a caller wants to know of word at now: the requests left
-// in the window, the ns until n of them are admitted if nobody else takes (0: now;
-// MaxInt64: never), and the ns until the window's end (0: nothing is counted).
+// Outcome tells of word at now: the requests left in the window; the ns until n of them
+// fit if nobody else takes (0: now; Never: n > capacity); the ns until word is as if
+// never seen, which is the window's end.
 func (p *FixedParams) Outcome(word uint64, now, n int64) (remaining, retryAfter, resetAfter int64) {
 	u := uint64(now) - p.origin
 	end, count := (word>>p.shift+1)*p.window, word&p.mask
 	if u >= end || count == 0 {
 		end, count = u, 0
 	}
-	remaining, resetAfter = int64(p.capacity-count), clampNS(end-u)
-	if n > int64(p.capacity) {
-		return remaining, math.MaxInt64, resetAfter
-	}
-	if n > remaining {
+	remaining, resetAfter = int64(p.capacity-count), saturate(end-u)
+	switch {
+	case n > int64(p.capacity):
+		retryAfter = Never
+	case n > remaining:
 		retryAfter = resetAfter
 	}
 	return remaining, retryAfter, resetAfter
 }
 
-// CountsAt returns the instant that a call at now counts at: the start of word's
-// window for one that is older, else now. A refund of it must name this instant.
+// CountsAt returns the instant that a call at now counts at, once word is what it found
+// or left: now, or the start of word's window if the call is older. A refund of it must
+// name that instant.
 func (p *FixedParams) CountsAt(word uint64, now int64) int64 {
 	return max(now, p.instant(word>>p.shift*p.window))
 }
 
-// Refund gives back n requests that were counted at the instant at, if word's
-// window is still that one. n > 0, word != 0.
+// Refund gives back n requests that counted at the instant at, if word is still in that
+// window; otherwise it changes nothing. What exceeds the count is lost.
 func (p *FixedParams) Refund(word uint64, n, at int64) uint64 {
-	if p.offset(at)/p.window != word>>p.shift {
+	if n <= 0 || p.offset(at)/p.window != word>>p.shift {
 		return word
 	}
 	return word - min(uint64(n), word&p.mask)
 }
 
-// IdleAt returns the first instant at which word is as if never seen: its
-// window's end; MinInt64 if nothing is counted.
+// IdleAt returns the first instant at which word is as if never seen: its window's end,
+// or MinInt64 if nothing is counted.
 func (p *FixedParams) IdleAt(word uint64) int64 {
 	if word&p.mask == 0 {
 		return math.MinInt64
@@ -106,11 +109,14 @@ func (p *FixedParams) IdleAt(word uint64) int64 {
 	return p.instant((word>>p.shift + 1) * p.window)
 }
 
-// Convert returns word under another fixed window's params, or the same one's with a
-// later epoch: exact if the rule is the same. Otherwise the count becomes that of the
-// window that to's epoch lies in (or of a later one if word's own starts later),
-// at most to's capacity. A word at its capacity stays at its capacity when that
-// is raised: whoever is being refused gains nothing. 0: idle at to's epoch.
+// Convert returns the word in `to` that stands for word in p: the same rule or another
+// one, at the same or a later epoch. It is pure. It returns 0 for a word that is idle at
+// to's epoch, which may be dropped.
+//
+// A later epoch alone changes the number and nothing else. Under another rule the count
+// becomes that of the window that to's epoch lies in, or word's own window's start if that
+// is later; at most to's capacity. A full word stays full when the capacity is raised, so
+// a client that is being refused gains nothing (I6).
 func (p *FixedParams) Convert(word uint64, to *FixedParams) uint64 {
 	if p.IdleAt(word) <= to.epoch {
 		return 0
@@ -119,19 +125,26 @@ func (p *FixedParams) Convert(word uint64, to *FixedParams) uint64 {
 	if count >= min(p.capacity, to.capacity) {
 		count = to.capacity
 	}
-	start := max(p.offset(to.epoch), word>>p.shift*p.window)
-	number := min(to.offset(p.instant(start))/to.window, to.last)
+	at := max(to.epoch, p.instant(word>>p.shift*p.window))
+	number := min(to.offset(at)/to.window, to.last)
 	return number<<to.shift | count
 }
 
-// Fixed is one fixed window in eight bytes, for one caller's own use or many
-// goroutines'. The zero value has admitted nothing. All calls pass the same params.
+// Fixed is one fixed window's count, for those who have a place of their own for it. The
+// zero value has counted nothing. All its methods may be called at once from any
+// goroutine, with the same params each time: the rule isn't part of it. An instant outside
+// epoch to Horizon counts as the nearer of the two.
 type Fixed struct{ word atomic.Uint64 }
 
 var _ [8]byte = [unsafe.Sizeof(Fixed{})]byte{}
 
-// Take counts n requests at now, or refuses: all or none.
+// Take counts n requests at now (ns), all or none. 0 always fit; fewer than 0, or more
+// than the capacity, never do.
 func (f *Fixed) Take(p *FixedParams, now, n int64) bool {
+	if n <= 0 || n > int64(p.capacity) {
+		return n == 0
+	}
+	now = p.clamp(now)
 	for {
 		old := f.word.Load()
 		next, ok := p.Take(old, now, n)
@@ -144,5 +157,18 @@ func (f *Fixed) Take(p *FixedParams, now, n int64) bool {
 	}
 }
 
-// Capacity returns the most requests that a window admits.
-func (p *FixedParams) Capacity() int64 { return int64(p.capacity) }
+// Outcome tells what FixedParams.Outcome tells, of the count as it is. It takes nothing.
+func (f *Fixed) Outcome(p *FixedParams, now, n int64) (remaining, retryAfter, resetAfter int64) {
+	return p.Outcome(f.word.Load(), p.clamp(now), n)
+}
+
+// Refund gives back n requests that counted at the instant at, into no other window.
+func (f *Fixed) Refund(p *FixedParams, n, at int64) {
+	for {
+		old := f.word.Load()
+		next := p.Refund(old, n, at)
+		if next == old || f.word.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}
