@@ -1,0 +1,124 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/casgate/ratelimit"
+)
+
+// proxy passes requests on to one Target.
+type proxy struct {
+	reverse   httputil.ReverseProxy
+	transport *http.Transport
+	to        *url.URL
+	keepHost  bool
+	believed  func(*http.Request) bool
+	name      string // the Target's URL, for people
+	log       *slog.Logger
+	logged    ratelimit.Local // one line a second: an outage must not fill the disk
+}
+
+func newProxy(t Target, believed func(*http.Request) bool, log *slog.Logger) (*proxy, error) {
+	transport, to, err := t.transport()
+	if err != nil {
+		return nil, err
+	}
+	logged, err := ratelimit.New(ratelimit.PerSecond(1).Burst(1), ratelimit.Config{})
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{transport: transport, to: to, keepHost: t.PreserveHost, believed: believed, name: t.URL, log: log, logged: logged}
+	p.reverse = httputil.ReverseProxy{
+		Rewrite:    p.rewrite,
+		Transport:  transport,
+		BufferPool: buffers{},
+		ErrorLog:   slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return p, nil
+}
+
+// ServeHTTP passes the request on. The fields that the limits have set in w stay, before the upstream's own.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ours := collect(w.Header())
+	reverse := p.reverse // a copy, because these two need this request's fields
+	reverse.ModifyResponse = func(response *http.Response) error {
+		ours.restore(w.Header())
+		ours.precede(response.Header)
+		return nil
+	}
+	reverse.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
+		ours.restore(w.Header())
+		p.fail(w, r, err)
+	}
+	reverse.ServeHTTP(w, r)
+}
+
+// rewrite addresses the request to the upstream and tells it of the client. What a believed proxy has said of the client
+// is kept, with the peer added to it; what anybody else says is dropped, because the upstream would believe it from us.
+func (p *proxy) rewrite(r *httputil.ProxyRequest) {
+	r.SetURL(p.to)
+	if p.keepHost {
+		r.Out.Host = r.In.Host
+	}
+	if !p.believed(r.In) {
+		delete(r.Out.Header, "X-Real-Ip")
+		r.SetXForwarded()
+		return
+	}
+	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+	r.SetXForwarded()
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
+		if earlier := r.In.Header[name]; len(earlier) > 0 {
+			r.Out.Header[name] = earlier
+		}
+	}
+}
+
+// fail answers a request that the upstream didn't.
+func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil { // the client has gone, and nobody reads the answer
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	status, text, hint := http.StatusBadGateway, "502: the upstream can't be reached", explain(err)
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		status, text = http.StatusGatewayTimeout, "504: the upstream doesn't answer in time"
+		hint = "it is slow or stuck: look at its own log, or raise connect_timeout or timeout"
+	}
+	if p.logged.TryAcquire("") {
+		p.log.Error("upstream failed", "upstream", p.name, "error", err.Error(), "hint", hint)
+	}
+	http.Error(w, text, status)
+}
+
+// explain says what to do about err.
+func explain(err error) string {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return "nothing listens there: is it running, and is this its address?"
+	case strings.Contains(err.Error(), "tls:"), strings.Contains(err.Error(), "x509:"):
+		return "its certificate isn't accepted: check the name in the URL, or name its issuer in ca"
+	case strings.Contains(err.Error(), "no such host"):
+		return "the name doesn't resolve: check its spelling and this machine's DNS"
+	}
+	return "look at the upstream's own log"
+}
+
+// buffers lends the 32 KiB through which bodies are copied.
+type buffers struct{}
+
+var bufferPool = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+func (buffers) Get() []byte  { return bufferPool.Get().(*[32 << 10]byte)[:] }
+func (buffers) Put(b []byte) { bufferPool.Put((*[32 << 10]byte)(b)) }
