@@ -308,13 +308,13 @@ func (m *Map[P]) Reset(hash uint64, key string) {
 	}
 }
 
-// SetParams puts every key under p.
-func (m *Map[P]) SetParams(p P) {
+// SetParams puts every key under p, from the instant now on.
+func (m *Map[P]) SetParams(p P, now int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.config.Params = p
 	if m.t != nil {
-		m.moveLocked(&p, m.t.floor)
+		m.moveLocked(&p, now)
 	}
 }
 
