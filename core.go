@@ -259,7 +259,7 @@ func (c *core[P, K]) SetRule(r Rule) error {
 	if err != nil {
 		return err
 	}
-	c.keys.SetParams(params)
+	c.keys.SetParams(params, c.clock.NanoTime())
 	c.rule.Store(&r)
 	return nil
 }
