@@ -1,12 +1,116 @@
+// Command ratelimit puts limits before an HTTP server: as a reverse proxy, or as an endpoint that nginx, Caddy or
+// Traefik ask. See `ratelimit --help`.
 package main
 
 import (
-	_ "github.com/casgate/ratelimit"
-	_ "github.com/casgate/ratelimit/cmd/internal/server"
-	_ "github.com/casgate/ratelimit/cmd/internal/upstream"
-	_ "github.com/spf13/cobra"
-	_ "github.com/prometheus/client_golang/prometheus/promhttp"
-	_ "go.yaml.in/yaml/v4"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
 )
 
-func main() {}
+// Exit statuses.
+const (
+	exitDone    = 0 // all is well, or the process was asked to stop and did
+	exitFailed  = 1 // something failed while running: an address in use, say
+	exitUsage   = 2 // the command line makes no sense
+	exitInvalid = 3 // the rule file isn't valid
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// invalidError is a mistake in a rule file.
+type invalidError struct{ error }
+
+func (e usageError) Unwrap() error   { return e.error }
+func (e invalidError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with everything it touches as an argument; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	_, _ = fmt.Fprintf(stderr, "%s: %v\n", command.CommandPath(), err)
+	var invalid invalidError
+	var wrong usageError
+	switch {
+	case errors.As(err, &invalid):
+		return exitInvalid
+	case errors.As(err, &wrong):
+		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", command.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+const rootHelp = `Limits how many requests each client of an HTTP server may make.
+
+  ratelimit proxy     stands before the server as a reverse proxy
+  ratelimit check     answers nginx, Caddy or Traefik, which ask before they pass a request on
+
+Try it, with a built-in server behind it:
+
+  ratelimit proxy --limit 100/minute --burst 20 --key ip
+  for i in $(seq 25); do curl -s -o /dev/null -w '%{http_code}\n' http://127.0.0.1:8080/; done
+
+The first 20 requests pass, the rest get 429 and a Retry-After.
+
+Exit status: 0 done; 1 failed while running (an address in use, say); 2 the command line makes no sense; 3 the rule
+file isn't valid.`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ratelimit",
+		Short:         "Limits how many requests each client of an HTTP server may make",
+		Long:          rootHelp,
+		SilenceErrors: true, // run prints them
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return usage("want a command, such as proxy")
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newProxy())
+	return root
+}
+
+// noArgs accepts no arguments but flags.
+func noArgs(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if command.HasAvailableSubCommands() {
+		return usage("%q is no command; want one of %s", args[0], names(command))
+	}
+	return usage("%q: want no argument", args[0])
+}
+
+// names lists the commands below command.
+func names(command *cobra.Command) string {
+	text := ""
+	for _, c := range command.Commands() {
+		if c.IsAvailableCommand() {
+			if text != "" {
+				text += ", "
+			}
+			text += c.Name()
+		}
+	}
+	return text
+}

@@ -70,6 +70,9 @@ func New(c Config) *Server {
 	return s
 }
 
+// Grace returns how long requests under way have at the end.
+func (s *Server) Grace() time.Duration { return s.config.Grace }
+
 func setDefault(d *time.Duration, value time.Duration) {
 	if *d == 0 {
 		*d = value

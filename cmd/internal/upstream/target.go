@@ -83,9 +83,7 @@ func (t Target) parse() (to *url.URL, socket string, err error) {
 		return nil, "", errors.New("is missing: want http://host:port, https://host, h2c://host:port or unix:/path/to.sock")
 	}
 	if path, ok := strings.CutPrefix(t.URL, "unix:"); ok {
-		if strings.HasPrefix(path, "//") {
-			path = path[2:]
-		}
+		path = strings.TrimPrefix(path, "//")
 		if path == "" || path[0] != '/' {
 			return nil, "", fmt.Errorf("%q: want unix:/path/to.sock, from the root", t.URL)
 		}
