@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // AddrSet is a set of addresses. Its zero value is empty. It is immutable.
@@ -42,10 +43,15 @@ func (s *AddrSet) Contains(addr netip.Addr) bool {
 // Empty reports whether no address is in the set.
 func (s *AddrSet) Empty() bool { return len(s.ranges) == 0 }
 
-// newAddrSet returns the union of the prefixes, which parseAddrs has made.
-func newAddrSet(prefixes []netip.Prefix) AddrSet {
+// NewAddrSet returns the union of the prefixes. One within ::ffff:0:0/96 is the IPv4 prefix that it maps. One that isn't
+// valid is an error that wraps ErrValue.
+func NewAddrSet(prefixes []netip.Prefix) (AddrSet, error) {
 	ranges := make([]addrRange, len(prefixes))
 	for i, p := range prefixes {
+		if !p.IsValid() {
+			return AddrSet{}, fmt.Errorf("%w: prefix %d of %d isn't valid", ErrValue, i+1, len(prefixes))
+		}
+		p = unmapPrefix(p.Masked())
 		ranges[i] = addrRange{p.Addr(), lastOf(p)}
 	}
 	slices.SortFunc(ranges, func(a, b addrRange) int { return a.first.Compare(b.first) })
@@ -59,7 +65,7 @@ func newAddrSet(prefixes []netip.Prefix) AddrSet {
 		}
 		merged = append(merged, r)
 	}
-	return AddrSet{merged}
+	return AddrSet{merged}, nil
 }
 
 // apart reports whether there is an address between r and the later s.
@@ -80,6 +86,9 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
+// Everybody reports whether the set has every address of a family.
+func (s *AddrSet) Everybody() bool { return s.everybody() != "" }
+
 // everybody returns the name of a family of which the set has every address; empty if there is none.
 func (s *AddrSet) everybody() string {
 	for _, r := range s.ranges {
@@ -93,8 +102,29 @@ func (s *AddrSet) everybody() string {
 	return ""
 }
 
-// parseAddrs reads an address, a prefix or a word.
+func unmapPrefix(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}
+
+// ParsePrefixes reads addresses ("192.0.2.1"), prefixes ("2001:db8::/32") and the words loopback, private and
+// linklocal. A prefix with bits beyond its length is a typing error. The error wraps ErrValue and shows the text.
+func ParsePrefixes(texts ...string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range texts {
+		prefixes, err := parseAddrs(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, prefixes...)
+	}
+	return all, nil
+}
+
 func parseAddrs(s string) ([]netip.Prefix, error) {
+	s = strings.TrimSpace(s)
 	if prefixes, ok := addrWords[s]; ok {
 		list := make([]netip.Prefix, len(prefixes))
 		for i, text := range prefixes {
@@ -113,8 +143,5 @@ func parseAddrs(s string) ([]netip.Prefix, error) {
 	if masked := prefix.Masked(); masked != prefix {
 		return nil, fmt.Errorf("%w: %s has bits beyond its length: did you mean %s?", ErrValue, quote(s), masked)
 	}
-	if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
-		prefix = netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
-	}
-	return []netip.Prefix{prefix}, nil
+	return []netip.Prefix{unmapPrefix(prefix)}, nil
 }

@@ -9,6 +9,7 @@ import (
 // Proxies says whose word about a client's address is taken.
 type Proxies struct {
 	Trusted AddrSet // empty: nobody's; then a client is its TCP peer
+	Unix    bool    // peers on a Unix socket are trusted too
 	Source  Source
 	Header  string // SourceHeader: its name, in canonical form
 }
@@ -33,6 +34,10 @@ func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 	var prefixes []netip.Prefix
 	for i, text := range spec.Trusted {
 		path := index("proxies.trusted", i)
+		if text == "unix" {
+			p.Unix = true
+			continue
+		}
 		parsed, err := parseAddrs(text)
 		if err != nil {
 			ps.add(path, ErrValue, "%s", detail(err, ErrValue))
@@ -45,7 +50,7 @@ func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 		}
 		prefixes = append(prefixes, parsed...)
 	}
-	p.Trusted = newAddrSet(prefixes)
+	p.Trusted, _ = NewAddrSet(prefixes) // they are valid, having been parsed
 	if all := p.Trusted.everybody(); all != "" {
 		ps.add("proxies.trusted", ErrTrust, "together these are %s: any client could claim to be any other", all)
 	}
@@ -118,7 +123,7 @@ func compileClients(field string, list List, ps *problems) *ClientList {
 			prefixes = append(prefixes, parsed...)
 		}
 	}
-	l.addrs = newAddrSet(prefixes)
+	l.addrs, _ = NewAddrSet(prefixes) // they are valid, having been parsed
 	return l
 }
 

@@ -52,7 +52,9 @@ func (m Missing) String() string { return nameOf(m, missingNames) }
 func (m Missing) MarshalText() ([]byte, error) { return marshalName(m, "missing", missingNames) }
 
 // UnmarshalText accepts skip and refuse.
-func (m *Missing) UnmarshalText(text []byte) error { return parseName(m, text, "missing", missingNames) }
+func (m *Missing) UnmarshalText(text []byte) error {
+	return parseName(m, text, "missing", missingNames)
+}
 
 // Algorithm is a ratelimit.Algorithm, or none: a plan that names none has its rule's, a rule that names none is a token
 // bucket.

@@ -24,7 +24,9 @@ func newTarget(decoded, raw string) target {
 	return target{path: cleanPath(raw), encoded: true}
 }
 
-func hasEncodedSlash(raw string) bool { return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f") }
+func hasEncodedSlash(raw string) bool {
+	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
+}
 
 // decodesTo reports whether raw is an encoding of decoded: a RawPath that somebody has left behind isn't.
 func decodesTo(raw, decoded string) bool {

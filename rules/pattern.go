@@ -39,6 +39,12 @@ var everything = &Pattern{text: "/", tail: tailRest}
 // String returns the pattern as it was written, with one space after the method.
 func (p *Pattern) String() string { return p.text }
 
+// Method returns the pattern's method; empty: any. GET is HEAD too.
+func (p *Pattern) Method() string { return p.method }
+
+// Host returns the pattern's host, in small letters; empty: any.
+func (p *Pattern) Host() string { return p.host }
+
 // ParsePattern reads a pattern. Besides malformed ones it refuses those that no request can match: an unclean path, a
 // method in small letters, a host with a port, a query. The error wraps ErrPattern.
 func ParsePattern(s string) (*Pattern, error) {

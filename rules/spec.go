@@ -39,8 +39,8 @@ type PlansSpec struct {
 
 // ProxiesSpec says how a client's address is found behind proxies.
 type ProxiesSpec struct {
-	// Trusted lists the proxies whose word is taken: addresses, prefixes, or loopback, private, linklocal. Everybody
-	// can't be trusted.
+	// Trusted lists the proxies whose word is taken: addresses, prefixes, or loopback, private, linklocal; unix is for
+	// peers on a Unix socket. Everybody can't be trusted.
 	Trusted List `json:"trusted,omitempty" yaml:"trusted,omitempty"`
 	// Source is the header that they write: "x-forwarded-for" (the default), "forwarded", or "header:NAME" for one that
 	// holds a single address.
