@@ -1,0 +1,2 @@
+// Package redislimit keeps one limit across servers, in Redis.
+package redislimit
