@@ -31,6 +31,7 @@ const (
 
 func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 	p := &Proxies{}
+	wide := false
 	var prefixes []netip.Prefix
 	for i, text := range spec.Trusted {
 		path := index("proxies.trusted", i)
@@ -45,13 +46,14 @@ func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 		}
 		for _, prefix := range parsed {
 			if widest := widestOf(prefix); prefix.Bits() < widest {
+				wide = true
 				ps.add(path, ErrTrust, "%s: whoever comes from there could claim to be any client: trust the proxies' own addresses (nothing wider than /%d)", prefix, widest)
 			}
 		}
 		prefixes = append(prefixes, parsed...)
 	}
 	p.Trusted, _ = NewAddrSet(prefixes) // they are valid, having been parsed
-	if all := p.Trusted.everybody(); all != "" {
+	if all := p.Trusted.everybody(); all != "" && !wide {
 		ps.add("proxies.trusted", ErrTrust, "together these are %s: any client could claim to be any other", all)
 	}
 	if spec.Source != "" && len(spec.Trusted) == 0 {

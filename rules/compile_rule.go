@@ -58,16 +58,18 @@ func (c *compiler) match(r *Rule, spec *RuleSpec, path string) {
 }
 
 func (c *compiler) key(r *Rule, spec *RuleSpec, path string) {
-	path += ".key"
+	if int(spec.Missing) >= len(missingNames) {
+		c.add(path+".missing", ErrValue, "%d: want %s", spec.Missing, oneOf(missingNames))
+	}
 	if len(spec.Key) == 0 {
 		if spec.Mode != Block {
-			c.add(path, ErrRequired, "what are requests counted by? Often ip; global counts them all together")
+			c.add(path+".key", ErrRequired, "what are requests counted by? Often ip; global counts them all together")
 		}
 		return
 	}
 	key, err := ParseKey(spec.Key...)
 	if err != nil {
-		c.add(path, ErrKey, "%s", detail(err, ErrKey))
+		c.add(path+".key", ErrKey, "%s", detail(err, ErrKey))
 		return
 	}
 	r.Key = key
@@ -80,16 +82,14 @@ func (c *compiler) key(r *Rule, spec *RuleSpec, path string) {
 			for _, p := range r.Patterns {
 				ok, empty := p.hasWildcard(part.Name)
 				if !ok {
-					c.add(path, ErrKey, "%s: the pattern %s has no wildcard {%s}", part, quote(p.text), part.Name)
+					c.add(path+".key", ErrKey, "%s: the pattern %s has no wildcard {%s}", part, quote(p.text), part.Name)
 				}
-				maybe = maybe || empty && len(key.Alternatives) == 1
+				maybe = maybe || ok && empty && len(key.Alternatives) == 1
 			}
 		}
 	}
-	if int(spec.Missing) >= len(missingNames) {
-		c.add(path, ErrValue, "missing: %d: want %s", spec.Missing, oneOf(missingNames))
-	} else if maybe && spec.Missing == MissingUnset && spec.Mode != Block {
-		c.add(path, ErrRequired, "a request can lack %s: say missing: skip or missing: refuse, or add ip as the last key", key)
+	if maybe && spec.Missing == MissingUnset && spec.Mode != Block {
+		c.add(path+".missing", ErrRequired, "a request can lack %s: say skip or refuse, or add ip as the last key", key)
 	}
 }
 
@@ -159,12 +159,10 @@ func (c *compiler) general(r *Rule, own PlanLimit, spec *RuleSpec, path string) 
 		return c.limit(r, own, path)
 	}
 	if own.Burst != nil {
-		c.add(path+".burst", ErrRequired, "%d, but the rule has no limit", *own.Burst)
-	}
-	if spec.Mode == Block {
+		c.add(path+".limit", ErrRequired, "the rule has a burst, %d, but no limit", *own.Burst)
+	} else if spec.Mode == Block {
 		return c.newLimit(r)
-	}
-	if len(spec.Plans) == 0 {
+	} else if len(spec.Plans) == 0 {
 		c.add(path+".limit", ErrRequired, "how many requests may pass? For instance 100/minute")
 	}
 	return nil

@@ -99,8 +99,13 @@ func (e *Error) Locate(lineOf func(path string) int) *Error {
 	}
 	for i := range located.Problems {
 		p := &located.Problems[i]
-		for path := p.Path; p.Line == 0 && path != ""; path = parentPath(path) {
+		path := p.Path
+		for p.Line == 0 && path != "" {
 			p.Line = lineOf(path)
+			path = parentPath(path)
+		}
+		if p.Line == 0 {
+			p.Line = lineOf("")
 		}
 	}
 	return located
