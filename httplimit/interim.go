@@ -1,0 +1,6 @@
+package httplimit
+
+import "github.com/casgate/ratelimit/rules"
+
+// ParsePrefixes is rules.ParsePrefixes.
+var ParsePrefixes = rules.ParsePrefixes
