@@ -45,7 +45,8 @@ func newBucketAccount(rule ratelimit.Rule) *bucketAccount {
 func (a *bucketAccount) perToken() int64 { return int64(a.rule.Refill.Per) }
 
 func (a *bucketAccount) free(at int64) *big.Int {
-	refill := parts(max(at-a.stamp, 0), a.rule.Refill.Tokens)
+	elapsed := new(big.Int).Sub(big.NewInt(max(at, a.stamp)), big.NewInt(a.stamp)) // may be longer than an int64
+	refill := elapsed.Mul(elapsed, big.NewInt(a.rule.Refill.Tokens))
 	return a.capped(refill.Add(refill, a.left))
 }
 

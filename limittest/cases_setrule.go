@@ -12,7 +12,7 @@ import (
 
 const (
 	ruleSetRule     = "SetRule refuses another algorithm with ErrAlgorithm, an invalid rule with ErrInvalidRule, and then changes nothing"
-	ruleSetRuleKeep = "SetRule keeps what every key has used"
+	ruleSetRuleKeep = "SetRule keeps what every key has used, and one that is refused gains nothing"
 	ruleSetRuleFull = "a key that is full is full under the new rule, held or not"
 	ruleUpkeep      = "sweeping and SetRule to the same limits change no decision, whatever runs beside them"
 )
@@ -63,29 +63,28 @@ func localSetRuleKeepsState(e *env) {
 		p.take(fmt.Sprintf("drained-%d", i), 10)
 	}
 	raised, lowered := int64(3), int64(2) // a bucket keeps its tokens, clamped to the capacity
-	drained := int64(0)
-	if e.algorithm != ratelimit.TokenBucket { // a window keeps its count
-		raised, lowered, drained = 20-7, 0, 20-10
+	if e.algorithm != ratelimit.TokenBucket {
+		raised, lowered = 20-7, 0 // a window keeps its count
 	}
-	for _, c := range []struct {
-		capacity, left, drained int64
-	}{{20, raised, drained}, {2, lowered, 0}} {
+	for _, c := range []struct{ capacity, left int64 }{{20, raised}, {2, lowered}} {
 		p.setRule(e.rule(c.capacity, 10*time.Second))
 		for i := range keys {
-			key := fmt.Sprintf("client-%d", i)
-			if d := p.take(key, 0); d.Remaining != c.left {
-				p.broken(ruleSetRuleKeep, "7 of 10 were taken, then the capacity was set to %d; %s: %s; want %d left", c.capacity,
-					p.call(key, 0), show(d), c.left)
-				return
-			}
-			key = fmt.Sprintf("drained-%d", i)
-			if d := p.take(key, 0); d.Remaining != c.drained {
-				p.broken(ruleSetRuleKeep, "10 of 10 were taken, then the capacity was set to %d; %s: %s; want %d left", c.capacity,
-					p.call(key, 0), show(d), c.drained)
+			if !p.keeps(7, fmt.Sprintf("client-%d", i), c.left) || !p.keeps(10, fmt.Sprintf("drained-%d", i), 0) {
 				return
 			}
 		}
 	}
+}
+
+// keeps checks that key, which had used that many of 10, has so many left under the new rule.
+func (p *probe) keeps(used int, key string, left int64) bool {
+	p.Helper()
+	d := p.take(key, 0)
+	if d.Remaining != left {
+		p.broken(ruleSetRuleKeep, "%d of 10 were taken, then the capacity was set to %d; %s: %s; want %d left", used,
+			p.rule.Capacity, p.call(key, 0), show(d), left)
+	}
+	return d.Remaining == left
 }
 
 func localSetRuleFull(e *env) {

@@ -35,9 +35,10 @@ func (l *reference) misjudge(key string, now int64) {
 	case l.has("refills in whole tokens"):
 		bucket.left, bucket.stamp = parts(remaining(bucket, now), bucket.perToken()), now
 	case l.has("counts tokens in floats"):
-		left, _ := new(big.Float).SetInt(bucket.free(now)).Float64()
-		tokens := left / float64(bucket.perToken())
-		bucket.left, _ = new(big.Float).SetFloat64(tokens * float64(bucket.perToken())).Int(nil)
+		per := float64(bucket.perToken())
+		left, _ := new(big.Float).SetInt(bucket.left).Float64()
+		tokens := left/per + float64(now-bucket.stamp)*(float64(bucket.rule.Refill.Tokens)/per)
+		bucket.left, _ = big.NewFloat(min(tokens, float64(bucket.rule.Capacity)) * per).Int(nil)
 		bucket.stamp = now
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/casgate/ratelimit"
@@ -75,8 +76,11 @@ func (l *reference) takeAt(key string, n, now int64, full bool) ratelimit.Decisi
 	return d
 }
 
-// nearby clamps now to a few hundred years, so that the twin's sums don't overflow.
-func nearby(now int64) int64 { return min(max(now, -1<<61), 1<<62) }
+// nearby clamps now to 288 years around 0, so that the sums of later times don't overflow.
+func nearby(now int64) int64 {
+	const far = int64(288 * 365 * 24 * time.Hour)
+	return min(max(now, -far), far)
+}
 
 func (l *reference) TakeBytes(key []byte, n int64) ratelimit.Decision {
 	if l.has("retains the buffer of TakeBytes") {
@@ -234,10 +238,14 @@ func (l *reference) Stats() ratelimit.Stats {
 }
 
 // setRule changes the rule at the newest instant: a bucket keeps its tokens, up to the capacity, and a full one is full;
-// a window keeps its counts.
+// a window keeps its count, and one that has nothing left gets nothing.
 func (t *twin) setRule(rule ratelimit.Rule, keepTokens bool) {
+	raise := rule.Capacity - t.rule.Capacity
 	t.rule = rule
 	for _, a := range t.accounts {
+		if rule.Algorithm != ratelimit.TokenBucket && raise > 0 && !has(a, 1, t.newest) {
+			a.charge(raise, t.newest)
+		}
 		switch a := a.(type) {
 		case *bucketAccount:
 			left := a.free(t.newest)
