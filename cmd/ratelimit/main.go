@@ -10,6 +10,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/casgate/ratelimit"
 )
 
 // Exit statuses.
@@ -17,7 +20,7 @@ const (
 	exitDone    = 0 // all is well, or the process was asked to stop and did
 	exitFailed  = 1 // something failed while running: an address in use, say
 	exitUsage   = 2 // the command line makes no sense
-	exitInvalid = 3 // the rule file isn't valid
+	exitInvalid = 3 // the rule file can't be read or isn't valid
 )
 
 // usageError is a mistake in the command line.
@@ -32,12 +35,12 @@ func (e invalidError) Unwrap() error { return e.error }
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(context.Background(), nil, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with everything it touches as an argument; it returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+// run is main with everything it touches as an argument; it returns the exit status. clock is nil but in tests.
+func run(ctx context.Context, clock ratelimit.Clock, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(clock)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -45,17 +48,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintf(stderr, "%s: %v\n", command.CommandPath(), err)
 	var invalid invalidError
 	var wrong usageError
+	status, hint := exitFailed, ""
 	switch {
 	case errors.As(err, &invalid):
-		return exitInvalid
+		status = exitInvalid
 	case errors.As(err, &wrong):
-		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", command.CommandPath())
-		return exitUsage
+		status, hint = exitUsage, fmt.Sprintf(" (see %s --help)", command.CommandPath())
 	}
-	return exitFailed
+	_, _ = fmt.Fprintf(stderr, "%s: %v%s\n", command.CommandPath(), err, hint)
+	return status
 }
 
 const rootHelp = `Limits how many requests each client of an HTTP server may make.
@@ -71,9 +74,9 @@ Try it, with a built-in server behind it:
 The first 20 requests pass, the rest get 429 and a Retry-After.
 
 Exit status: 0 done; 1 failed while running (an address in use, say); 2 the command line makes no sense; 3 the rule
-file isn't valid.`
+file can't be read or isn't valid.`
 
-func newRoot() *cobra.Command {
+func newRoot(clock ratelimit.Clock) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ratelimit",
 		Short:         "Limits how many requests each client of an HTTP server may make",
@@ -82,12 +85,25 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return usage("want a command, such as proxy")
+			return usage("want one of %s", names(command))
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newProxy())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagValueError(err)} })
+	root.AddCommand(newProxy(clock))
 	return root
+}
+
+// flagValueError says what a flag wants, where pflag tells what a Go function said.
+func flagValueError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	want := map[string]string{"int64": "a whole number", "int": "a whole number", "duration": "a time, such as 30s or 2m"}
+	if words, ok := want[invalid.GetFlag().Value.Type()]; ok {
+		return fmt.Errorf("--%s: %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), words)
+	}
+	return err
 }
 
 // noArgs accepts no arguments but flags.

@@ -1,10 +1,9 @@
-// Package service is the life of a process that serves: it opens the addresses, says where they are, serves, reloads on
-// SIGHUP, and ends within its grace time on SIGINT or SIGTERM. The commands proxy and check are services.
+// Package service is the life of a process that serves: it opens the addresses, says where they are, serves, and ends
+// within its grace time on SIGINT or SIGTERM. The commands proxy and check are services.
 package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,7 +21,6 @@ import (
 
 // Service is what a process serves.
 type Service struct {
-	Name    string   // of the command, "proxy"
 	Listen  []string // see server.Listen
 	Handler http.Handler
 	TLS     *server.Certificate // nil: none
@@ -36,8 +34,8 @@ type Service struct {
 
 	// Lines say, below the addresses, what is served; in pairs of a word and a text.
 	Lines [][2]string
-	// Reload is called on SIGHUP; it tells of its own errors.
-	Reload func()
+	// Background runs beside the servers, until they have ended; then its ctx is done.
+	Background []func(ctx context.Context)
 
 	Out io.Writer    // for people
 	Log *slog.Logger // for machines
@@ -52,9 +50,6 @@ func (s *Service) Ready() bool { return s.ready.Load() }
 func (s *Service) Run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
 
 	main, admin := s.servers()
 	ended := make(chan error, len(s.Listen)+1)
@@ -66,19 +61,20 @@ func (s *Service) Run(ctx context.Context) error {
 	s.print(addresses)
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	for _, work := range s.Background {
+		go work(background)
+	}
 	server.Ready(background, "serving "+strings.Join(addresses.main, ", "))
 
-	for {
-		select {
-		case <-hangups:
-			s.Reload()
-		case err := <-ended: // nobody has asked for it
-			return errors.Join(err, s.stop(closed(), main, admin))
-		case <-ctx.Done():
-			stop() // from here on, a second signal ends the process at once
-			s.Log.Info("stopping", "grace", main.Grace().String())
-			return s.stop(context.Background(), main, admin)
-		}
+	select {
+	case err := <-ended: // nobody has asked for it
+		s.stop(closed(), main, admin)
+		return err
+	case <-ctx.Done():
+		stop() // from here on, a second signal ends the process at once
+		s.Log.Info("stopping", "grace", main.Grace().String())
+		s.stop(context.Background(), main, admin)
+		return nil
 	}
 }
 
@@ -178,7 +174,7 @@ func (s *Service) print(at addresses) {
 }
 
 // stop ends the servers: the admin one last, so that it can be asked how the end goes.
-func (s *Service) stop(ctx context.Context, main, admin *server.Server) error {
+func (s *Service) stop(ctx context.Context, main, admin *server.Server) {
 	s.ready.Store(false)
 	server.Stopping()
 	if err := main.Stop(ctx); err != nil {
@@ -189,5 +185,4 @@ func (s *Service) stop(ctx context.Context, main, admin *server.Server) error {
 	if admin != nil {
 		_ = admin.Stop(closed())
 	}
-	return nil
 }

@@ -32,7 +32,7 @@ func front(t *testing.T, believed func(*http.Request) bool, targets ...Target) (
 		w.Header().Set("X-RateLimit-Limit", "100")
 		router.ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() { s.Close(); router.CloseIdle() })
+	t.Cleanup(func() { s.Close(); router.closeIdle() })
 	return s.URL, log
 }
 
@@ -225,4 +225,21 @@ func TestWaysToAnUpstream(t *testing.T) {
 		require.Equal(t, http.StatusBadGateway, response.StatusCode)
 		require.Contains(t, log.String(), "certificate isn't accepted")
 	})
+}
+
+func TestSwitchTurnsToOtherTargets(t *testing.T) {
+	one, two := back(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "one") }),
+		back(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "two") })
+	s, err := NewSwitch([]Target{{URL: one}}, nobody, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	front := httptest.NewServer(s)
+	defer front.Close()
+	_, body := get(t, front.URL)
+	require.Equal(t, "one", body)
+	require.NoError(t, s.Set([]Target{{URL: two}}))
+	_, body = get(t, front.URL)
+	require.Equal(t, "two", body)
+	require.Error(t, s.Set([]Target{{URL: "nonsense"}}))
+	_, body = get(t, front.URL)
+	require.Equal(t, "two", body, "what can't be used changes nothing")
 }

@@ -95,9 +95,8 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.Error(w, "404: no upstream serves this host and path", http.StatusNotFound)
 }
 
-// CloseIdle closes the connections that no request uses. Requests that are under way go on; a router that was replaced
-// is gone when they end.
-func (r *Router) CloseIdle() {
+// closeIdle closes the connections that no request uses. Requests under way go on.
+func (r *Router) closeIdle() {
 	for i := range r.routes {
 		r.routes[i].close()
 	}

@@ -1,0 +1,114 @@
+// Package limits joins the rules in force, the filter that asks them, and the file that they come from.
+package limits
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/httplimit"
+	"github.com/casgate/ratelimit/rules"
+)
+
+// Limits are the rules and the filter of one process.
+type Limits struct {
+	Store  *rules.Store
+	Filter *httplimit.Filter
+
+	log    *slog.Logger
+	logged ratelimit.Local // by rule: one refusal a second
+
+	mu      sync.Mutex
+	changes []Change // the last maxChanges, the oldest first; guarded by mu
+}
+
+// Change is a reload: the rules changed, or what the file says couldn't be used.
+type Change struct {
+	At      int64  // Unix ns
+	Version uint64 // of the rules in force after it
+	Error   error  // why they didn't change; nil if they did
+}
+
+const maxChanges = 50
+
+// Config says what limits to make.
+type Config struct {
+	Spec    rules.Spec
+	MaxKeys int
+	Log     *slog.Logger
+	Clock   ratelimit.Clock // nil but in tests
+}
+
+// New returns the limits. Its error is a *rules.Error, if the spec isn't valid.
+func New(c Config) (*Limits, error) {
+	l := &Limits{log: c.Log}
+	var err error
+	if l.logged, err = ratelimit.New(ratelimit.PerSecond(1).Burst(1), ratelimit.Config{MaxKeys: 1024}); err != nil {
+		return nil, err
+	}
+	l.Store, err = rules.NewStore(c.Spec, rules.Config{
+		Limiters: ratelimit.Config{Clock: c.Clock, MaxKeys: c.MaxKeys},
+		OnUpdate: func(_, next *rules.Set) { l.updated(next) },
+		OnError:  l.failed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Filter, err = httplimit.New(httplimit.Config{Store: l.Store, OnLimit: l.refused})
+	return l, err
+}
+
+// Changes returns the latest reloads, the oldest first. The first rules are one.
+func (l *Limits) Changes() []Change {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.changes)
+}
+
+func (l *Limits) keep(c Change) {
+	c.At = ratelimit.SystemClock().NanoTime()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.changes) == maxChanges {
+		l.changes = slices.Delete(l.changes, 0, 1)
+	}
+	l.changes = append(l.changes, c)
+}
+
+func (l *Limits) updated(next *rules.Set) {
+	l.keep(Change{Version: next.Version()})
+	level := slog.LevelInfo
+	if next.Version() == 1 { // the start, of which people are told anyway
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, "rules in force", "version", next.Version(), "rules", len(next.Rules()))
+}
+
+func (l *Limits) failed(err error) {
+	l.keep(Change{Version: l.Store.Current().Version(), Error: err})
+	var broken *rules.Error
+	if !errors.As(err, &broken) {
+		l.log.Error("rules not reloaded, the old ones stand", "error", err.Error())
+		return
+	}
+	for _, p := range broken.Problems[:min(len(broken.Problems), 10)] {
+		l.log.Error("rules not reloaded, the old ones stand", "line", p.Line, "path", p.Path, "rule", p.Rule, "error", p.Text)
+	}
+}
+
+// refused logs the first refusal of a rule in each second, so that a flood doesn't become one of the log.
+func (l *Limits) refused(r *http.Request, v httplimit.Verdict) {
+	if !l.logged.TryAcquire(v.Rule) {
+		return
+	}
+	for _, result := range v.Results() {
+		if !result.Decision.Allowed || result.Rule == v.Rule && !v.Allowed {
+			l.log.Info("refused", "rule", result.Rule, "mode", result.Mode.String(), "reason", v.Reason.String(),
+				"method", r.Method, "path", r.URL.Path, "retry_after", result.Decision.RetryAfter.String())
+		}
+	}
+}
