@@ -59,6 +59,9 @@ func CompileCounter(capacity, tokens, per int64) (CounterParams, error) {
 	}, nil
 }
 
+// Capacity returns the limit that the estimate is held to.
+func (p *CounterParams) Capacity() int64 { return int64(p.capacity) }
+
 // Rebase returns the same rule at another epoch.
 func (p *CounterParams) Rebase(floor int64) CounterParams {
 	q := *p

@@ -45,6 +45,9 @@ func CompileFixed(capacity, tokens, per int64) (FixedParams, error) {
 	}, nil
 }
 
+// Capacity returns the most requests that a window admits.
+func (p *FixedParams) Capacity() int64 { return int64(p.capacity) }
+
 // Rebase returns the same rule at another epoch.
 func (p *FixedParams) Rebase(floor int64) FixedParams {
 	q := *p

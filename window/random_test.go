@@ -161,7 +161,7 @@ func playRandom[P any, K kernel[P]](t *testing.T, start func(testing.TB, draws) 
 	}
 	t.Logf("-window.seed=%d", s)
 	d := random{rand.New(rand.NewPCG(s, 0))}
-	for range 150 {
+	for range 100 {
 		r := start(t, d)
 		for range 100 {
 			r.step()

@@ -1,0 +1,51 @@
+package window
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the hot path relies on: the fixed window's step, and the parts of the counter's, are
+// inlined where they are called.
+func TestInlining(t *testing.T) {
+	out, err := exec.Command("go", "build", "-gcflags=-m", ".").CombinedOutput()
+	if err != nil {
+		t.Skipf("go build: %v\n%s", err, out)
+	}
+	for _, method := range []string{
+		"(*FixedParams).Take",
+		"(*FixedParams).Refund",
+		"(*FixedParams).CountsAt",
+		"(*CounterParams).roll",
+		"(*CounterParams).fits",
+		"(*CounterParams).CountsAt",
+	} {
+		require.Contains(t, string(out), "can inline "+method)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	f, c := mustFixed(t, 1000, second), mustCounter(t, 1000, second)
+	var fixed Fixed
+	var counter Counter
+	now := int64(0)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		now += second / 20
+		fixed.Take(f, now, 70)
+		fixed.Refund(f, 1, now)
+		fixed.Outcome(f, now, 70)
+		counter.Take(c, now, 70)
+		counter.Refund(c, 1, now)
+		counter.Outcome(c, now, 70)
+	}))
+	word, _ := f.Take(0, now, 1)
+	toFixed := f.Rebase(now)
+	counted, _ := c.Take(0, now, 1)
+	toCounter := c.Rebase(now)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		f.Convert(word, &toFixed)
+		c.Convert(counted, &toCounter)
+	}))
+}
