@@ -45,7 +45,10 @@ type Config[P any] struct {
 	Overflow Overflow     // at MaxKeys
 	Now      func() int64 // the clock (ns), read by the janitor alone; nil: no janitor
 
-	hash func(string) uint64 // tests: a bad hash instead of xxhash
+	// For tests.
+	dull   uint64    // bits the hash lacks
+	limits limits    // smaller ones
+	work   func(int) // told of slots moved, cleared or allocated
 }
 
 // Mode says what Update does about a key that is not held.

@@ -1,0 +1,211 @@
+package shard
+
+import "sync/atomic"
+
+const sampled = 1024 // slots looked at for an idle key, before Overflow applies
+
+// reserve takes a place among the keys held, and makes room if need be. Places are taken before a key goes live, so that
+// MaxKeys holds at every instant; one made free for this call is handed over, not given up and fought for.
+func (m *Map[P]) reserve(c *call) Verdict {
+	if m.place() || m.makeRoom(c.now) {
+		c.reserved = true
+		return Applied
+	}
+	if m.overflow == DenyNewKeys {
+		m.denied.Add(1)
+		return Denied
+	}
+	m.untracked.Add(1) // under EvictNearestFull: all places belong to creations under way
+	return Untracked
+}
+
+func (m *Map[P]) place() bool {
+	if m.maxKeys <= 0 {
+		m.held.Add(1)
+		return true
+	}
+	for {
+		n := m.held.Load()
+		if n >= m.maxKeys {
+			return false
+		}
+		if m.held.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// makeRoom evicts the idle keys in the next stretch of slots, or under EvictNearestFull at least some key, and keeps the
+// place of one.
+func (m *Map[P]) makeRoom(now int64) bool {
+	for range 4 {
+		s := search[P]{m: m, now: now, budget: sampled}
+		if s.run(); s.idle > 0 {
+			m.held.Add(int64(1 - s.idle))
+			m.evicted.Add(uint64(s.idle))
+			return true
+		}
+		if m.overflow != EvictNearestFull {
+			return false
+		}
+		if s.evict() {
+			return true
+		}
+	}
+	return false
+}
+
+// search goes over slots, from where the last one stopped, evicts the idle keys and remembers the rest's extremes.
+type search[P any] struct {
+	m      *Map[P]
+	now    int64
+	budget int // slots still to look at
+
+	idle     int // keys evicted; their places are still counted
+	fullest  candidate[P]
+	youngest candidate[P]
+}
+
+// candidate is a live slot as it was seen.
+type candidate[P any] struct {
+	t      *Table[P]
+	slot   *slot
+	word   uint64
+	idleAt int64
+}
+
+// run ends with the budget, or when it has seen every slot.
+func (s *search[P]) run() {
+	for range 2 { // to the end, and from the beginning
+		if !s.space(&s.m.top) {
+			return
+		}
+	}
+}
+
+// space looks at the tables of sp from its cursor on, and answers whether it came to the end of them.
+func (s *search[P]) space(sp *space[P]) bool {
+	for s.budget > 0 {
+		path := sp.cursor.Load()
+		d := sp.dir.Load()
+		t := d.at(path).Load()
+		if t.under != nil && !s.space(t.under) || t.under == nil && !s.table(t) {
+			return false
+		}
+		next, more := d.after(path, t)
+		sp.cursor.CompareAndSwap(path, next)
+		if !more {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *search[P]) table(t *Table[P]) bool {
+	from := t.cursor.Load()
+	i := int(from)
+	for ; i < len(t.slots) && s.budget > 0; i++ {
+		s.look(t, &t.slots[i])
+		s.budget--
+	}
+	end := i == len(t.slots)
+	if end {
+		i = 0
+	}
+	t.cursor.CompareAndSwap(from, uint32(i))
+	return end
+}
+
+func (s *search[P]) look(t *Table[P], slot *slot) {
+	word := slot.word.Load()
+	if !Live(word) {
+		return
+	}
+	at := t.judge(s.now)
+	c := candidate[P]{t: t, slot: slot, word: word, idleAt: s.m.kernel.IdleAt(&t.Params, word)}
+	if c.idleAt <= at && s.m.evictIdle(t, slot, word, at) {
+		s.idle++
+		return
+	}
+	if s.fullest.t == nil || c.idleAt < s.fullest.idleAt {
+		s.fullest = c
+	}
+	if s.youngest.t == nil || c.idleAt > s.youngest.idleAt {
+		s.youngest = c
+	}
+}
+
+// evictIdle takes an idle key off the map where it is. The word stays, so whoever comes late finds it as it was.
+func (m *Map[P]) evictIdle(t *Table[P], s *slot, word uint64, at int64) bool {
+	t.raise(at)
+	return m.retire(t, word, at) && s.word.CompareAndSwap(word, word|evicted)
+}
+
+// evict takes the fullest key that the search has seen off the map; among equals the youngest. If even the fullest is
+// being refused, fullness tells nothing any more: then the youngest goes, so that a flood of new keys replaces itself
+// and not the clients that are held back.
+func (s *search[P]) evict() bool {
+	c := s.fullest
+	if c.t == nil {
+		return false
+	}
+	newest := s.m.newestLive()
+	refused := s.m.refused(&c, s.now)
+	switch {
+	case newest.t != nil && (refused || newest.idleAt <= c.idleAt):
+		c = newest
+	case refused:
+		c = s.youngest
+	}
+	refused = s.m.refused(&c, s.now)
+	if !c.slot.word.CompareAndSwap(c.word, evicted|full) {
+		return false
+	}
+	s.m.evicted.Add(1)
+	if refused {
+		s.m.limited.Add(1)
+	}
+	s.m.release(c.t, c.word)
+	return true
+}
+
+func (m *Map[P]) refused(c *candidate[P], now int64) bool {
+	return m.kernel.Limited(&c.t.Params, c.word, min(c.t.judge(now), c.t.horizon))
+}
+
+// recent is a hint of which keys came last, by their hashes.
+type recent struct {
+	n      atomic.Uint32
+	hashes [16]atomic.Uint64
+}
+
+func (r *recent) note(hash uint64) {
+	r.hashes[r.n.Add(1)%uint32(len(r.hashes))].Store(hash)
+}
+
+// newestLive returns the live slot of the key that came last.
+func (m *Map[P]) newestLive() (c candidate[P]) {
+	var buf [24]byte
+	n := m.newest.n.Load()
+	for i := range uint32(len(m.newest.hashes)) {
+		hash := m.newest.hashes[(n-i)%uint32(len(m.newest.hashes))].Load()
+		t := m.top.dir.Load().at(hash).Load()
+		for next := t.next.Load(); next != nil && t.under == nil; next = t.next.Load() {
+			t = next.child(hash, t.depth)
+		}
+		if t.space != &m.top {
+			continue
+		}
+		for p := t.start(hash); !p.over(&t.shape); p.advance(&t.shape) {
+			s := &t.slots[p.slot]
+			if ctrl := s.ctrl.Load(); ctrl == empty || ctrl == sealed {
+				break
+			}
+			word := s.word.Load()
+			if Live(word) && m.plainHash(t.key(s, &buf)) == hash {
+				return candidate[P]{t, s, word, m.kernel.IdleAt(&t.Params, word)}
+			}
+		}
+	}
+	return c
+}

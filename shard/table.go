@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Horizon is the last instant (ns) that a map counts at: in the year 2257, if instants are Unix time. Later ones are
+// taken for the last instant of the key's table, and move nothing on.
+const Horizon = math.MaxInt64 - 1<<57
+
+const markStep = int64(time.Millisecond)
+
+// Table is what the words of some keys are counted under, and where they are.
+type Table[P any] struct {
+	// Immutable. What every call reads stands together.
+	slots []slot
+	shape
+	mark   atomic.Int64 // the newest instant seen, to within a markStep; never below floor
+	Params P            // their epoch is floor
+
+	floor   int64 // nothing dropped on the way to this table was judged idle at a later instant
+	horizon int64 // the last instant of its words; at most Horizon
+	rule    *rule[P]
+	space   *space[P]
+	path    uint64    // of the first hash that belongs here
+	depth   uint8     // leading bits of path that all keys here share
+	limit   uint32    // slots that may be claimed
+	under   *space[P] // not nil: a stem, without keys; they are in that space
+
+	// Accessed atomically.
+	next    atomic.Pointer[successor[P]] // where the keys go; nil while the table isn't moving
+	from    atomic.Pointer[sources[P]]   // what is still to be carried in; nil once it is
+	arena   arena
+	claimed atomic.Uint32 // slots claimed or about to be, and room kept for words to be carried in; closed: a flag
+	cursor  atomic.Uint32 // slot where the search for idle keys goes on
+	worked  atomic.Bool   // somebody is at moving the slots
+	done    atomic.Bool   // all slots are sealed, or frozen and carried
+}
+
+const closed = 1 << 31
+
+// At returns the instant at which a call at now counts in this table: never before the floor, nor before the mark by
+// which others have told that time went on. ok is false if it is beyond what the table's words can say: Update moves
+// them on. Load the word first, because a mark loaded before the word can be older than what the word was charged at.
+func (t *Table[P]) At(now int64) (at int64, ok bool) {
+	if uint64(now-t.mark.Load()) < uint64(markStep) {
+		return now, true
+	}
+	return t.atSlow(now)
+}
+
+func (t *Table[P]) atSlow(now int64) (at int64, ok bool) {
+	switch mark := t.mark.Load(); {
+	case now <= mark:
+		return mark, true
+	case now > Horizon:
+		return t.horizon, true
+	case now > t.horizon:
+		return 0, false
+	}
+	t.raise(now)
+	return now, true
+}
+
+// raise lifts the mark to now, but leaves At a whole step below the horizon.
+func (t *Table[P]) raise(now int64) {
+	now = min(now, t.horizon-markStep)
+	for {
+		mark := t.mark.Load()
+		if mark >= now || t.mark.CompareAndSwap(mark, now) {
+			return
+		}
+	}
+}
+
+// claim reserves a slot; false if the table has given out all it may, or is closed.
+func (t *Table[P]) claim() bool {
+	for {
+		n := t.claimed.Load()
+		if n >= t.limit || t.arena.size() > maxArena {
+			return false
+		}
+		if t.claimed.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (t *Table[P]) unclaim() { t.claimed.Add(^uint32(0)) }
+
+// count returns how many slots are claimed, room kept included.
+func (t *Table[P]) count() int { return int(t.claimed.Load() &^ closed) }
+
+// close ends claims, and returns how many slots can have a key at most, ever.
+func (t *Table[P]) close() int {
+	return int(t.claimed.Or(closed) &^ closed)
+}
+
+// successor is where a moving table's keys go: to a, or by the next bit of their path to a and b.
+type successor[P any] struct{ a, b *Table[P] }
+
+// child returns where a path goes that leaves a table of that depth.
+func (s *successor[P]) child(path uint64, depth uint8) *Table[P] {
+	if s.b != nil && path<<depth>>63 != 0 {
+		return s.b
+	}
+	return s.a
+}
+
+// sources are the tables that move into a new one, and the room kept for what they bring.
+type sources[P any] struct {
+	tables []*Table[P]
+	into   *successor[P]
+	room   int
+}
+
+// rule is the params that a map's tables are to have; gen counts their changes.
+type rule[P any] struct {
+	gen    uint64
+	params P
+}
+
+// maker gathers what a new table is made from.
+type maker[P any] struct {
+	rule  *rule[P]
+	floor int64
+	space *space[P]
+	path  uint64
+	depth uint8
+	keys  int // expected
+	bytes int // of long keys, expected
+	room  int // kept for words to be carried in
+}
+
+// make returns a new table, into which the tables will move by the way of s.
+func (m *Map[P]) make(c maker[P], s *successor[P], tables ...*Table[P]) *Table[P] {
+	size := min(max(roomFor(c.keys), ladder(c.room+1)), m.limits.slots)
+	t := &Table[P]{shape: shapeOf(size), rule: c.rule, space: c.space, path: c.path, depth: c.depth}
+	t.slots = make([]slot, t.places())
+	t.floor = min(c.floor, Horizon-markStep)
+	t.Params = m.kernel.Rebase(&c.rule.params, t.floor)
+	t.horizon = min(m.kernel.Horizon(&t.Params), Horizon)
+	t.mark.Store(t.floor)
+	t.claimed.Store(uint32(c.room))
+	// Between 0.75 and 0.85, by the path, so that tables that fill evenly don't all grow at once.
+	t.limit = uint32(size*3/4 + size*int(c.path>>32*0x9e3779b1>>24&0xff)/2560)
+	if s != nil {
+		t.from.Store(&sources[P]{tables: tables, into: s, room: c.room})
+	}
+	if c.bytes > 0 {
+		t.arena.append(nil, c.bytes)
+	}
+	m.work(size)
+	return t
+}
