@@ -68,6 +68,9 @@ func compileBucket(r ratelimit.Rule) (*compiled, error) {
 	return c, nil
 }
 
+// replyLen is how many integers the script replies for a rule.
+const replyLen = 5
+
 // args appends the six arguments for n tokens, counted at the instant at (microseconds) if that matters.
 func (c *compiled) args(to []string, n, at int64) []string {
 	last := c.unit

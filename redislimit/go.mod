@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/casgate/ratelimit v0.1.0
+	github.com/puzpuzpuz/xsync/v4 v4.5.0
 	github.com/redis/rueidis v1.0.79
 	github.com/stretchr/testify v1.12.1
 )

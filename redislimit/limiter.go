@@ -9,26 +9,64 @@ import (
 	"github.com/casgate/ratelimit"
 )
 
+// Mode says how often a limiter asks the server.
+type Mode uint8
+
+const (
+	// Strict asks for every decision: never a token too many.
+	Strict Mode = iota
+	// DenyCache asks too, but repeats a refusal on its own until its RetryAfter is over: never a token too many, and a
+	// client that is being refused costs nothing.
+	DenyCache
+	// Lease is DenyCache, and takes tokens of busy keys beforehand, in batches, and spends them on its own: with N
+	// servers and leases of L = capacity/(8*N), at most capacity + rate*t + N*L in any time t. Where L would be below 2 it is DenyCache.
+	Lease
+)
+
 // Limiter is a limit that all servers share: its state is in the store. It is a ratelimit.Limiter, ContextLimiter,
 // Reversible and Remote.
 type Limiter struct {
-	store *Store
-	name  string
-	rule  atomic.Pointer[compiled]
+	store  *Store
+	name   string
+	mode   Mode
+	rule   atomic.Pointer[compiled]
+	outage outage
+	denied *denials // nil in mode Strict
+	leases *leases  // nil but in mode Lease
 }
 
-// Limiter returns the limiter of the rule named name. Limiters of one name share their state, on all servers, and should have the same
-// rule; where rules differ, as during a deployment, each call counts by its own. A name is what rule files allow: a letter, then letters, digits, "_", "." or "-".
-func (s *Store) Limiter(name string, r ratelimit.Rule) (*Limiter, error) {
+var (
+	_ ratelimit.ContextLimiter = (*Limiter)(nil)
+	_ ratelimit.Remote         = (*Limiter)(nil)
+)
+
+// Limiter returns the limiter of the rule named name, which must not be empty or contain braces. Limiters of one name
+// share their state, on all servers, and should have the same rule; where rules differ, as during a deployment, each
+// call counts by its own. The error wraps ratelimit.ErrInvalidRule, also for a rule that is too large or too fine to be
+// counted over Redis, or ratelimit.ErrInvalidConfig.
+func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, error) {
 	if name == "" || strings.ContainsAny(name, "{}") {
 		return nil, fmt.Errorf("%w: name: %q: must not be empty or contain braces", ratelimit.ErrInvalidConfig, name)
+	}
+	if mode > Lease {
+		return nil, fmt.Errorf("%w: mode: %d: must be Strict, DenyCache or Lease", ratelimit.ErrInvalidConfig, mode)
 	}
 	c, err := compile(r)
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{store: s, name: name}
+	l := &Limiter{store: s, name: name, mode: mode}
 	l.rule.Store(c)
+	l.outage.store = s
+	if mode != Strict {
+		l.denied = newDenials()
+	}
+	if mode == Lease {
+		l.leases = newLeases(l)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limiters = append(s.limiters, l)
 	return l, nil
 }
 
@@ -51,88 +89,121 @@ func (l *Limiter) Rule() ratelimit.Rule { return l.rule.Load().rule }
 // TryAcquire takes one token of key.
 func (l *Limiter) TryAcquire(key string) bool { return l.Take(key, 1).Allowed }
 
-// Take takes n tokens of key, all or none, within the store's budget.
+// Take takes n tokens of key, all or none, within the store's budget. When the server doesn't answer within that, the
+// decision is the outage policy's.
 func (l *Limiter) Take(key string, n int64) ratelimit.Decision {
 	d, _ := l.TakeContext(context.Background(), key, n)
 	return d
 }
 
-// TakeContext is Take within ctx, too.
+// TakeContext is Take within ctx, too. With an error, the Decision is the outage policy's.
 func (l *Limiter) TakeContext(ctx context.Context, key string, n int64) (ratelimit.Decision, error) {
-	return l.ask(ctx, "take", key, n)
+	rule := l.rule.Load()
+	if n <= 0 || n > rule.rule.Capacity || len(key) > ratelimit.MaxKeyLen {
+		return l.look(ctx, key, n) // it takes nothing
+	}
+	if l.leases != nil {
+		if d, ok := l.leases.spend(key, n); ok {
+			return d, nil
+		}
+	}
+	if l.denied != nil {
+		if d, ok := l.denied.again(key, n, l.store.config.Clock.NanoTime()); ok {
+			l.store.counters.deniedHere.Add(1)
+			return d, nil
+		}
+	}
+	who := l.store.client(key)
+	d, err := l.ask(ctx, "take", rule, who, key, n)
+	switch {
+	case err != nil:
+	case !d.Allowed && l.denied != nil:
+		l.denied.refused(key, n, l.store.config.Clock.NanoTime(), d)
+	case d.Allowed && l.leases != nil:
+		l.leases.called(key, who.hash)
+	}
+	return d, err
 }
 
-// Peek returns what Take would say.
+// Peek returns what Take would say, if it asked the server.
 func (l *Limiter) Peek(key string, n int64) ratelimit.Decision {
-	d, _ := l.ask(context.Background(), "peek", key, n)
+	d, _ := l.look(context.Background(), key, n)
 	return d
 }
 
-// ask has the script do op for n tokens of key.
-func (l *Limiter) ask(ctx context.Context, op, key string, n int64) (ratelimit.Decision, error) {
-	c := l.rule.Load()
+// look decides without taking.
+func (l *Limiter) look(ctx context.Context, key string, n int64) (ratelimit.Decision, error) {
+	rule := l.rule.Load()
+	limit := rule.rule.Capacity
 	if len(key) > ratelimit.MaxKeyLen {
-		return ratelimit.Decision{Limit: c.rule.Capacity, Remaining: c.rule.Capacity, RetryAfter: ratelimit.Never}, nil
+		return ratelimit.Decision{Limit: limit, Remaining: limit, RetryAfter: ratelimit.Never}, nil
 	}
-	never := n < 0 || n > c.rule.Capacity
+	never := n < 0 || n > limit
 	if never {
-		op, n = "peek", 0
+		n = 0
 	}
-	reply, err := l.store.eval(ctx, []string{l.store.key(key, l.name)}, c.args([]string{op}, n, 0), 1)
-	if err != nil {
-		return ratelimit.Decision{}, err
-	}
-	d := c.decide(reply, n)
+	d, err := l.ask(ctx, "peek", rule, l.store.client(key), key, n)
 	if never {
 		d.Allowed, d.RetryAfter = false, ratelimit.Never
 	}
+	return d, err
+}
+
+// ask has the script do op, take or peek, for n tokens, 0 to the capacity.
+func (l *Limiter) ask(ctx context.Context, op string, rule *compiled, who client, key string, n int64) (ratelimit.Decision, error) {
+	reply, err := l.store.eval(ctx, who.breaker, []string{l.store.key(who, l.name)}, rule.args([]string{op}, n, 0))
+	if err != nil {
+		if op == "peek" {
+			n = 0
+		}
+		return l.outage.decide(rule.rule, who, key, n), err
+	}
+	d := rule.decide(reply, n)
+	l.heard(who, d)
 	return d, nil
+}
+
+// heard remembers what the server said of a key, for outages.
+func (l *Limiter) heard(who client, d ratelimit.Decision) {
+	if l.store.config.OnError == Local {
+		l.outage.known.heard(who.hash, d.Remaining, l.store.config.Clock.NanoTime())
+	}
+}
+
+// drain takes what is there of a key, at most n.
+func (l *Limiter) drain(key string, n int64) (got int64, d ratelimit.Decision, err error) {
+	rule, who := l.rule.Load(), l.store.client(key)
+	reply, err := l.store.eval(context.Background(), who.breaker, []string{l.store.key(who, l.name)},
+		rule.args([]string{"drain"}, min(n, rule.rule.Capacity), 0))
+	if err != nil {
+		return 0, d, err
+	}
+	d = rule.decide(reply, 0)
+	l.heard(who, d)
+	return reply[0], d, nil
 }
 
 // RefundAt gives back n tokens that were taken at the instant at. If the server can't be reached they are lost.
 func (l *Limiter) RefundAt(key string, n, at int64) {
-	c := l.rule.Load()
-	if n <= 0 || len(key) > ratelimit.MaxKeyLen {
-		return
+	if n > 0 && len(key) <= ratelimit.MaxKeyLen {
+		l.refund(context.Background(), key, n, at)
 	}
-	_, _ = l.store.eval(context.Background(), []string{l.store.key(key, l.name)},
-		c.args([]string{"refund"}, min(n, c.rule.Capacity), floorMicros(at)), 1)
 }
 
-// Store identifies the store, so that ratelimit.TakeAll decides claims on it in one call.
-func (l *Limiter) Store() any { return l.store }
-
-// TakeGroup takes all claims, whose limiters are of this store, or none.
-func (l *Limiter) TakeGroup(claims []ratelimit.Claim) bool {
-	keys, args, rules := make([]string, 0, len(claims)), make([]string, 1, 1+6*len(claims)), make([]*compiled, len(claims))
-	args[0] = "take"
-	for i, claim := range claims {
-		one := claim.Limiter.(*Limiter)
-		rules[i] = one.rule.Load()
-		keys = append(keys, l.store.key(claim.Key, one.name))
-		args = rules[i].args(args, claim.N, 0)
+func (l *Limiter) refund(ctx context.Context, key string, n, at int64) {
+	rule, who := l.rule.Load(), l.store.client(key)
+	_, _ = l.store.eval(ctx, who.breaker, []string{l.store.key(who, l.name)},
+		rule.args([]string{"refund"}, min(n, rule.rule.Capacity), floorMicros(at)))
+	if l.denied != nil {
+		l.denied.forget(key)
 	}
-	reply, err := l.store.eval(context.Background(), keys, args, len(claims))
-	if err != nil {
-		return false
-	}
-	all := true
-	for i := range claims {
-		claims[i].Decision = rules[i].decide(reply[5*i:], claims[i].N)
-		all = all && claims[i].Decision.Allowed
-	}
-	return all
 }
 
-// eval runs the script within the budget.
-func (s *Store) eval(ctx context.Context, keys, args []string, rules int) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.Budget)
-	defer cancel()
-	reply, err := s.server.Eval(ctx, s.script, keys, args)
-	if err == nil && len(reply) != 5*rules {
-		err = fmt.Errorf("redislimit: reply of %d integers: want %d", len(reply), 5*rules)
+// floorMicros returns ns in microseconds, rounded down.
+func floorMicros(ns int64) int64 {
+	us := ns / 1000
+	if ns%1000 < 0 {
+		us--
 	}
-	return reply, err
+	return us
 }
-
-func floorMicros(ns int64) int64 { return (ns - (ns%1000+1000)%1000) / 1000 }

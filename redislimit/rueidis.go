@@ -7,7 +7,7 @@ import (
 )
 
 // Rueidis returns the server that a rueidis client talks to. The client should be made with DisableCache and
-// DisableRetry; see Open, which does so.
+// DisableRetry; see Dial, which does so.
 func Rueidis(client rueidis.Client) Server { return rueidisServer{client} }
 
 type rueidisServer struct{ client rueidis.Client }

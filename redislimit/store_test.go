@@ -50,13 +50,14 @@ func newStore(t testing.TB, server Server, c Config) *Store {
 	}
 	s, err := New(server, c)
 	require.NoError(t, err)
+	t.Cleanup(s.Close)
 	return s
 }
 
 func TestConformance(t *testing.T) {
 	server := dial(t, redisserver.Start(t).Addr)
 	limittest.Suite{Resolution: time.Microsecond, New: func(r ratelimit.Rule, clock ratelimit.Clock) ratelimit.Limiter {
-		l, err := newStore(t, timedServer{server, clock}, Config{}).Limiter("rule", r)
+		l, err := newStore(t, timedServer{server, clock}, Config{Servers: 1}).Limiter("rule", r, Strict)
 		if err != nil {
 			return nil
 		}

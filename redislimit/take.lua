@@ -7,8 +7,8 @@
 --   c n capacity window 0 at       sliding-window counter
 --   l n capacity window 0 at       sliding-window log
 --
--- Reply: five integers a rule: allowed (0 or 1), the instant it counted at, and the state, after the take if all are
--- allowed (for peek: what it would be), else before it:
+-- Reply: five integers a rule: allowed (0 or 1; for drain: how many were taken), the instant it counted at, and the
+-- state, after the take if all are allowed (for peek: what it would be), else before it:
 --   b debt 0 0  |  f window count 0  |  c window current previous  |  l used newest blocking
 -- where blocking is the instant of the entry that must go before n fit. A refusal writes nothing.
 
@@ -69,6 +69,7 @@ local function bucket(key, cost, capacity, rate, unit)
   local after = debt + cost
   return after <= capacity, {now, debt, 0, 0}, {now, after, 0, 0}, function()
     if cost ~= 0 then save(key, text(now, after, capacity, rate, unit), math.ceil(after / rate)) end
+    return cost / unit
   end
 end
 
@@ -92,6 +93,7 @@ local function fixed(key, n, capacity, window, _, at)
   local after = count + n
   return after <= capacity, {now, number, count, 0}, {now, number, after, 0}, function()
     if n ~= 0 then save(key, text(number, after, capacity, window), after > 0 and (number + 1) * window - time or 0) end
+    return n
   end
 end
 
@@ -129,10 +131,11 @@ local function counter(key, n, capacity, window, _, at)
     current = current + n
   end
   return op == 'refund' or previous * rest + current * window <= capacity * window, was, {now, number, current, previous}, function()
-    if n == 0 then return end
+    if n == 0 then return 0 end
     local ends = 0
     if current > 0 then ends = (number + 2) * window elseif previous > 0 then ends = (number + 1) * window end
     save(key, text(number, current, previous, capacity, window), ends - time)
+    return n
   end
 end
 
@@ -195,11 +198,12 @@ local function log(key, n, capacity, window, _, at)
     blocking = entry(key, low).at
   end
   return allowed, {now, used, last, blocking}, {now, used + n, n > 0 and now or last, blocking}, function()
-    if n == 0 then return end
+    if n == 0 then return 0 end
     if first == size then redis.call('DEL', key) elseif first > 0 then redis.call('ZREMRANGEBYRANK', key, 0, first - 1) end
     local total = used > 0 and newest.total or 0
     redis.call('ZADD', key, string.format('%.0f', now), member(total + n, n))
     redis.call('PEXPIRE', key, string.format('%.0f', milliseconds(now + window - time)))
+    return n
   end
 end
 
@@ -217,6 +221,9 @@ for i = 1, #KEYS do
 end
 if not all then return before end
 if op ~= 'peek' then
-  for i = 1, #KEYS do writes[i]() end
+  for i = 1, #KEYS do
+    local taken = writes[i]()
+    if op == 'drain' then after[(i - 1) * 5 + 1] = taken end
+  end
 end
 return after

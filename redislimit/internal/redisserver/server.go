@@ -86,3 +86,21 @@ func freeAddr(t testing.TB) string {
 	defer l.Close()
 	return fmt.Sprint(l.Addr())
 }
+
+// Command sends one command and fails the test if the server answers with an error.
+func (s *Server) Command(t testing.TB, words ...string) {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "*%d\r\n", len(words))
+	for _, w := range words {
+		fmt.Fprintf(c, "$%d\r\n%s\r\n", len(w), w)
+	}
+	answer, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil || strings.HasPrefix(answer, "-") {
+		t.Fatalf("%v: %q, %v", words, answer, err)
+	}
+}
