@@ -2,7 +2,6 @@ package limittest
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -42,6 +41,8 @@ func TestTimelinesAreAllThere(t *testing.T) {
 
 // TestTimelinesSeeFaults plants what the reports are about.
 func TestTimelinesSeeFaults(t *testing.T) {
+	all, err := ReadTimelines(repository)
+	require.NoError(t, err)
 	for fault, name := range map[string]string{
 		"a late time is believed":            "late-caller-mints-nothing",
 		"counts tokens in floats":            "steady-traffic-is-refilled",
@@ -55,13 +56,15 @@ func TestTimelinesSeeFaults(t *testing.T) {
 		"the first request is free":          "the-first-call-counts",
 		"peeking takes":                      "the-next-window-is-new",
 	} {
-		r := &recorder{TB: t}
-		RunTimelines(r, repository, newReference(fault))
-		var seen bool
-		for _, f := range r.failures {
-			seen = seen || strings.HasPrefix(f, name+": ")
+		skip := map[string]string{}
+		for _, tl := range all {
+			if tl.Name != name {
+				skip[tl.Name] = "not looked at here"
+			}
 		}
-		assert.True(t, seen, "%s let a limiter through that is wrong: %s", name, fault)
+		r := &recorder{TB: t}
+		Suite{New: newReference(fault), Skip: skip}.RunTimelines(r, repository)
+		assert.NotEmpty(t, r.failures, "%s let a limiter through that is wrong: %s", name, fault)
 	}
 }
 
