@@ -50,6 +50,9 @@ func run(ctx context.Context, clock ratelimit.Clock, args []string, stdout, stde
 	}
 	var invalid invalidError
 	var wrong usageError
+	if errors.Is(err, refusedError{}) {
+		return exitFailed
+	}
 	status, hint := exitFailed, ""
 	switch {
 	case errors.As(err, &invalid):
@@ -57,14 +60,20 @@ func run(ctx context.Context, clock ratelimit.Clock, args []string, stdout, stde
 	case errors.As(err, &wrong):
 		status, hint = exitUsage, fmt.Sprintf(" (see %s --help)", command.CommandPath())
 	}
-	_, _ = fmt.Fprintf(stderr, "%s: %v%s\n", command.CommandPath(), err, hint)
+	text := command.CommandPath() + ": " + err.Error() + hint
+	if status == exitInvalid { // these start with the file's name, as editors want it
+		text = err.Error()
+	}
+	_, _ = fmt.Fprintln(stderr, text)
 	return status
 }
 
 const rootHelp = `Limits how many requests each client of an HTTP server may make.
 
-  ratelimit proxy     stands before the server as a reverse proxy
-  ratelimit check     answers nginx, Caddy or Traefik, which ask before they pass a request on
+  ratelimit proxy      stands before the server as a reverse proxy
+  ratelimit check      answers nginx, Caddy or Traefik, which ask before they pass a request on
+  ratelimit validate   says what is wrong with a rule file
+  ratelimit explain    says which rules a request meets, and why
 
 Try it, with a built-in server behind it:
 
@@ -89,7 +98,7 @@ func newRoot(clock ratelimit.Clock) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagValueError(err)} })
-	root.AddCommand(newProxy(clock))
+	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newVersion())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -124,3 +125,9 @@ func fails(t *testing.T, status int, args ...string) string {
 	require.Equal(t, status, run(ctx, nil, args, &out, &err), "%v: %s%s", args, &out, &err)
 	return strings.TrimSuffix(err.String(), "\n")
 }
+
+// How long tests wait for other processes, and how often they look.
+const (
+	waiting = time.Minute
+	poll    = 2 * time.Millisecond
+)

@@ -103,12 +103,25 @@ func describe(file *settings.File) [][2]string {
 	for _, t := range file.Server.Upstreams {
 		lines = append(lines, [2]string{"upstream", t.URL})
 	}
+	return append(lines, describeRules(file)...)
+}
+
+// describeRules says in words what is limited.
+func describeRules(file *settings.File) [][2]string {
+	if len(file.Rules) > 5 {
+		return [][2]string{{"limits", fmt.Sprintf("%d rules", len(file.Rules))}}
+	}
+	var lines [][2]string
 	for _, r := range file.Rules {
 		text := r.Limit.String()
 		if r.Burst != nil {
 			text += fmt.Sprintf(", %d at once", *r.Burst)
 		}
-		lines = append(lines, [2]string{"limit", text + ", by " + strings.Join(r.Key, ", else by ")})
+		text += ", by " + strings.Join(r.Key, ", else by ")
+		if len(r.Match) > 0 {
+			text += ": " + strings.Join(r.Match, ", ")
+		}
+		lines = append(lines, [2]string{"limit", text})
 	}
 	return lines
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"errors"
-	"io/fs"
 	"log/slog"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +27,8 @@ type serveFlags struct {
 	grace          time.Duration
 	logFormat      string
 	logLevel       string
+
+	trustedByDefault []string // proxies that are believed if neither the file nor a flag names any
 }
 
 func (f *serveFlags) add(command *cobra.Command, listen string) {
@@ -63,7 +62,7 @@ func (f *serveFlags) file(command *cobra.Command) (*settings.File, error) {
 			return nil, usage("--%s: stands in the rule file, if there is one", flag)
 		}
 		var err error
-		if file, err = readFile(f.config); err != nil {
+		if file, err = readFile(f.config, command.InOrStdin()); err != nil {
 			return nil, err
 		}
 	} else {
@@ -126,38 +125,15 @@ func (f *serveFlags) override(command *cobra.Command, file *settings.File) error
 	if s.MaxKeys == 0 {
 		s.MaxKeys = settings.DefaultMaxKeys
 	}
-	if len(f.trusted) > 0 {
-		file.Proxies.Trusted = slices.Concat(file.Proxies.Trusted, f.trusted)
+	file.Proxies.Trusted = slices.Concat(file.Proxies.Trusted, f.trusted)
+	if len(file.Proxies.Trusted) == 0 {
+		file.Proxies.Trusted = f.trustedByDefault
 	}
 	var broken *rules.Error
 	if err := file.Spec.Validate(); errors.As(err, &broken) {
 		return flagError(broken)
 	}
 	return nil
-}
-
-// readFile reads a rule file; its mistakes are one line each, as editors find them: FILE:LINE: what.
-func readFile(path string) (*settings.File, error) {
-	file, err := settings.Read(path)
-	var broken *rules.Error
-	var os *fs.PathError
-	switch {
-	case errors.As(err, &broken):
-		return nil, invalidError{errors.New(located(path, broken))}
-	case errors.As(err, &os):
-		return nil, invalidError{err}
-	}
-	return file, err
-}
-
-func located(path string, broken *rules.Error) string {
-	lines := make([]string, len(broken.Problems))
-	for i, p := range broken.Problems {
-		line := p.Line
-		p.Line = 0
-		lines[i] = path + ":" + strconv.Itoa(line) + ": " + p.Error()
-	}
-	return strings.Join(lines, "\n")
 }
 
 // log returns the logger that the flags describe; it writes to stderr.
