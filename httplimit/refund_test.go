@@ -1,0 +1,160 @@
+package httplimit_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/httplimit"
+)
+
+func TestRefundByStatus(t *testing.T) {
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		switch r.Header.Get("X-Answer") {
+		case "fail":
+			w.WriteHeader(401)
+		case "fail twice":
+			w.WriteHeader(401)
+			w.WriteHeader(200) // superfluous: net/http ignores it
+		case "hints":
+			w.WriteHeader(103)
+			w.WriteHeader(500)
+		case "body":
+			io.WriteString(w, "hello")
+			w.WriteHeader(500) // too late
+		case "panic":
+			panic(http.ErrAbortHandler)
+		case "panic late":
+			io.WriteString(w, "hello")
+			panic(http.ErrAbortHandler)
+		}
+	}
+	for _, c := range []struct {
+		answer                       string
+		onSuccess, onFailure, always string // tokens left of 5, afterwards
+	}{
+		{"nothing", "5", "4", "5"},
+		{"body", "5", "4", "5"},
+		{"fail", "4", "5", "5"},
+		{"fail twice", "4", "5", "5"},
+		{"hints", "4", "5", "5"},
+		{"panic", "4", "5", "5"},
+		{"panic late", "5", "4", "5"},
+	} {
+		for name, refund := range map[string]struct {
+			f    func(int) bool
+			want string
+		}{
+			"OnSuccess": {httplimit.OnSuccess, c.onSuccess}, "OnFailure": {httplimit.OnFailure, c.onFailure},
+			"always": {func(int) bool { return true }, c.always},
+		} {
+			config := still(httplimit.Rule{
+				Limit: ratelimit.PerHour(5).Burst(5), Refund: refund.f, Key: httplimit.Header("X-API-Key"),
+				Cost: func(r *http.Request) int64 {
+					if r.Header.Get("X-Answer") == "" {
+						return 0
+					}
+					return 1
+				},
+			})
+			h := mustNew(t, config).Wrap(http.HandlerFunc(answer))
+			func() {
+				defer func() { recover() }()
+				get(h, "192.0.2.1:1", "X-API-Key: k-1", "X-Answer: "+c.answer)
+			}()
+			left := get(h, "192.0.2.1:1", "X-API-Key: k-1").Header.Get("X-RateLimit-Remaining")
+			assert.Equal(t, refund.want, left, "%s, %s", c.answer, name)
+		}
+	}
+}
+
+// While a request is answered its token is taken: many at once can't pass.
+func TestRefundComesAfterTheAnswer(t *testing.T) {
+	var h http.Handler
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(1).Burst(1), Refund: httplimit.OnSuccess}))
+	inner := 0
+	h = f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inner == 0 {
+			inner = get(h, "192.0.2.1:1").StatusCode
+		}
+	}))
+	assert.Equal(t, 200, get(h, "192.0.2.1:1").StatusCode)
+	assert.Equal(t, 429, inner)
+	assert.Equal(t, 200, get(h, "192.0.2.1:1").StatusCode)
+}
+
+func TestRefundOfSeveralRules(t *testing.T) {
+	f := mustNew(t, still(
+		httplimit.Rule{Name: "all", Limit: ratelimit.PerHour(9).Burst(9)},
+		httplimit.Rule{Name: "failures", Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnSuccess},
+		httplimit.Rule{Name: "shadow", Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnSuccess, Mode: httplimit.Shadow},
+	))
+	assert.Equal(t, 200, get(f.Wrap(&counting{}), "192.0.2.1:1").StatusCode)
+	for i, want := range []int64{8, 9, 9} {
+		e := f.Explain(from("192.0.2.1:1"))[i]
+		assert.Equal(t, want, e.Limiter.Peek(e.RawKey, 0).Remaining, e.Rule)
+	}
+}
+
+// The wrapped writer can what the writer can, over real connections.
+func TestRefundKeepsWhatTheWriterCan(t *testing.T) {
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
+	server := httptest.NewServer(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hijack" {
+			conn, buf, err := w.(http.Hijacker).Hijack()
+			if assert.NoError(t, err) {
+				defer conn.Close()
+				buf.WriteString("HTTP/1.1 299 Mine\r\nContent-Length: 0\r\n\r\n")
+				buf.Flush()
+			}
+			return
+		}
+		w.(http.Flusher).Flush()
+		assert.NoError(t, http.NewResponseController(w).Flush())
+		assert.NoError(t, http.NewResponseController(w).EnableFullDuplex(), "through Unwrap")
+		n, err := w.(io.ReaderFrom).ReadFrom(bytes.NewReader([]byte("hello")))
+		assert.EqualValues(t, 5, n)
+		assert.NoError(t, err)
+	})))
+	defer server.Close()
+	resp, err := server.Client().Get(server.URL)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", body(t, resp))
+	resp, err = server.Client().Get(server.URL + "/hijack")
+	require.NoError(t, err)
+	assert.Equal(t, 299, resp.StatusCode)
+}
+
+type plainWriter struct{ http.ResponseWriter }
+
+type hijackWriter struct{ http.ResponseWriter }
+
+func (hijackWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, http.ErrHijacked }
+
+type flushWriter struct{ http.ResponseWriter }
+
+func (flushWriter) Flush() {}
+
+// It doesn't pretend, either.
+func TestRefundPretendsNothing(t *testing.T) {
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
+	w := httptest.NewRecorder()
+	for _, c := range []struct {
+		w               http.ResponseWriter
+		flushes, hijack bool
+	}{{plainWriter{w}, false, false}, {hijackWriter{w}, false, true}, {flushWriter{w}, true, false}} {
+		f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, flushes := w.(http.Flusher)
+			_, hijacks := w.(http.Hijacker)
+			assert.Equal(t, [2]bool{c.flushes, c.hijack}, [2]bool{flushes, hijacks}, "%T", c.w)
+		})).ServeHTTP(c.w, from("192.0.2.1:1"))
+	}
+}
