@@ -81,16 +81,20 @@ func (c *compiler) claims() {
 	layers := make([]trie, s.layers)
 	general := true
 	for i, r := range s.rules {
-		c.problems.rule = r.Name
+		if !r.sharesPlan(r) {
+			continue // it has no limit, which has been said
+		}
+		c.of(r.Name)
 		for j, p := range r.Patterns {
 			e := entry{pattern: p, rule: r}
-			c.conflicts(&layers[r.layer], e, patternPath(c.spec, i, j))
-			layers[r.layer].insert(e)
-			s.trie.insert(e)
+			if !c.conflicts(&layers[r.layer], e, patternPath(c.spec, i, j)) {
+				layers[r.layer].insert(e)
+				s.trie.insert(e)
+			}
 			general = general && p.host == "" && p.method == "" && len(p.segments) == 0 && p.tail == tailRest
 		}
 	}
-	c.problems.rule = ""
+	c.of("")
 	if general && len(c.problems.list) == 0 {
 		s.catchAll = make([][]Match, len(s.plans.names))
 		w := walk{target: target{path: "/"}, open: -1}
@@ -102,19 +106,19 @@ func (c *compiler) claims() {
 	}
 }
 
-// conflicts reports the first rule that e conflicts with, in the order of the spec.
-func (c *compiler) conflicts(layer *trie, e entry, path string) {
-	var first *entry
+// conflicts reports whether e conflicts with a rule before it, and adds the first such to the problems.
+func (c *compiler) conflicts(layer *trie, e entry, path string) bool {
+	var first entry
 	layer.overlapping(e.pattern, func(other entry) {
-		if first != nil && first.rule.index <= other.rule.index {
+		if first.rule != nil && first.rule.index <= other.rule.index {
 			return
 		}
-		if e.pattern.conflict(other.pattern) && e.rule.sharesPlan(other.rule) {
-			first = &other
+		if e.rule.sharesPlan(other.rule) && e.pattern.conflict(other.pattern) {
+			first = other
 		}
 	})
 	switch {
-	case first == nil:
+	case first.rule == nil:
 	case first.rule == e.rule:
 		c.problems.add(path, ErrDuplicate, "%s and %s of the same rule match the same requests", quote(e.pattern.text), quote(first.pattern.text))
 	default:
@@ -122,6 +126,7 @@ func (c *compiler) conflicts(layer *trie, e entry, path string) {
 			"change a pattern, or give one rule a layer of its own if both should hold",
 			quote(e.pattern.text), quote(first.pattern.text), first.rule.Name, index("rules", first.rule.index))
 	}
+	return first.rule != nil
 }
 
 // patternPath is where a rule's pattern stands; a rule without any has one all the same.

@@ -18,10 +18,8 @@ type compiler struct {
 func (c *compiler) rule(i int, names map[string]int) {
 	spec, path := &c.spec.Rules[i], index("rules", i)
 	r := &Rule{Name: spec.Name, Mode: spec.Mode, Missing: spec.Missing, Cost: 1, index: i}
-	if isName(spec.Name) {
-		c.problems.rule = spec.Name
-	}
-	defer func() { c.problems.rule = "" }()
+	c.of(spec.Name)
+	defer c.of("")
 
 	if first, ok := names[spec.Name]; ok {
 		c.add(path+".name", ErrDuplicate, "%s is the name of %s too", quote(spec.Name), index("rules", first))

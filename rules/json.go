@@ -65,15 +65,25 @@ func (d *decoder) add(path string, line int, kind error, format string, args ...
 func (d *decoder) withValidation(spec *Spec) []Problem {
 	ps := &problems{}
 	compile(spec, ps)
+	undecoded, holds := map[string]bool{}, map[string]bool{}
+	for _, p := range d.problems {
+		undecoded[p.Path] = true
+		for path := range outwards(p.Path) {
+			holds[path] = true
+		}
+	}
 	all := d.problems
+next:
 	for _, p := range ps.list {
-		related := false
-		for _, known := range d.problems {
-			related = related || within(p.Path, known.Path) || within(known.Path, p.Path)
+		if holds[p.Path] {
+			continue
 		}
-		if !related {
-			all = append(all, p)
+		for path := range outwards(p.Path) {
+			if undecoded[path] {
+				continue next
+			}
 		}
+		all = append(all, p)
 	}
 	return all
 }

@@ -89,6 +89,8 @@ func (p *Pattern) checkMethod() string {
 
 func (p *Pattern) normalizeHost() string {
 	switch _, port := cutPort(p.host); {
+	case strings.HasSuffix(p.host, ":") && strings.Contains(p.text, "://"):
+		return "never matches: a pattern has no scheme"
 	case strings.ContainsAny(p.host, "{}*"):
 		return "has a wildcard in its host: hosts are matched as a whole"
 	case strings.ContainsAny(p.host, " \t?#%@"):

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -66,16 +67,22 @@ type Error struct {
 	Problems []Problem // in the order of the spec
 }
 
-// Error returns the problems, one a line.
+// mostShown is the number of problems that Error's text has at most.
+const mostShown = 100
+
+// Error returns the problems, one a line; if there are more than a hundred, the first of them and how many follow.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return "rules: " + e.Problems[0].Error()
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "rules: %d problems:", len(e.Problems))
-	for _, p := range e.Problems {
+	for _, p := range e.Problems[:min(len(e.Problems), mostShown)] {
 		b.WriteString("\n\t")
 		b.WriteString(p.Error())
+	}
+	if more := len(e.Problems) - mostShown; more > 0 {
+		fmt.Fprintf(&b, "\n\tand %d more", more)
 	}
 	return b.String()
 }
@@ -99,27 +106,36 @@ func (e *Error) Locate(lineOf func(path string) int) *Error {
 	}
 	for i := range located.Problems {
 		p := &located.Problems[i]
-		path := p.Path
-		for p.Line == 0 && path != "" {
+		for path := range outwards(p.Path) {
+			if p.Line != 0 {
+				break
+			}
 			p.Line = lineOf(path)
-			path = parentPath(path)
-		}
-		if p.Line == 0 {
-			p.Line = lineOf("")
 		}
 	}
 	return located
 }
 
-// parentPath cuts the last step off: "a.b[1]" is in "a.b", which is in "a".
-func parentPath(path string) string {
-	return path[:max(strings.LastIndexAny(path, ".["), 0)]
+// outwards yields path, what it is in, what that is in: "a.b[1]", "a.b", "a", "".
+func outwards(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(path) && path != "" {
+			path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		}
+	}
 }
 
 // problems collects the mistakes of one spec.
 type problems struct {
 	list []Problem
 	rule string // the name of the rule at hand
+}
+
+// of says which rule the problems that follow are of; a name that can't be one isn't repeated.
+func (ps *problems) of(rule string) {
+	if ps.rule = ""; isName(rule) {
+		ps.rule = rule
+	}
 }
 
 func (ps *problems) add(path string, kind error, format string, args ...any) {
