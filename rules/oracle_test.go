@@ -153,14 +153,19 @@ func checkAgainstServeMux(t *testing.T, data []byte) {
 		want := layers.match(method, host, path)
 		got := make([]string, len(layers))
 		for _, m := range set.Match(nil, 0, method, host, path, "") {
-			layer := 0
-			if m.Limit.Rule.Layer == "layer1" {
-				layer = 1
-			}
+			layer := int(m.Limit.Rule.Layer[len("layer")] - '0')
 			require.Empty(t, got[layer], "two rules of a layer")
 			got[layer] = m.Pattern.String()
 		}
 		require.Equal(t, want, got, "%s %s%s among %v", method, host, path, patternsOf(spec))
+		matched := make([]bool, len(layers))
+		for _, r := range set.Rules() {
+			layer := int(r.Layer[len("layer")] - '0')
+			matched[layer] = matched[layer] || r.Patterns[0].Matches(method, host, path, "")
+		}
+		for layer := range layers {
+			require.Equal(t, matched[layer], got[layer] != "", "a layer has an answer if one of its patterns matches")
+		}
 	}
 }
 
