@@ -84,7 +84,7 @@ func (p *CounterParams) Take(word uint64, now, n int64) (next uint64, ok bool) {
 	room := int64(p.capacity-current) - n
 	return word + uint64(n)<<(p.width&63),
 		int64(previous) <= room || // all of it fits; most calls end here, without a product
-			room > 0 && p.fits(previous, min(end-u, p.window), uint64(room))
+			room > 0 && p.fits(previous, end-u, uint64(room))
 }
 
 // roll moves word on from its window, which ends at the offset end, to that of offset u,
@@ -97,7 +97,8 @@ func (p *CounterParams) roll(word, u, end uint64) (rolled, newEnd uint64) {
 	return number << p.shift, (number + 1) * p.window
 }
 
-// fits tells whether previous * left/window <= room.
+// fits tells whether previous * left/window <= room. For a call from before the window left
+// is more than a window; then nothing fits that doesn't fit whole, as at the window's start.
 func (p *CounterParams) fits(previous, left, room uint64) bool {
 	hi, lo := bits.Mul64(previous, left)
 	roomHi, roomLo := bits.Mul64(room, p.window)

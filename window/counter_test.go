@@ -191,3 +191,17 @@ func TestCounterConvert(t *testing.T) {
 	empty := from.Refund(from.Refund(word, 5, 90*second), 4, 30*second)
 	require.Zero(t, from.Convert(empty, &to), "a full key stays full")
 }
+
+// A word from a window whose number doesn't fit the new params stands for their last one.
+func TestCounterConvertBeyondTheHorizon(t *testing.T) {
+	from := mustCounter(t, 10, second)
+	to := mustCounter(t, MaxCounterCapacity, second) // two bits for the number
+	for window := range int64(20) {
+		word, _ := from.Take(0, window*second, 4)
+		got := from.Convert(word, to)
+		at := min(window, 2) * second
+		require.Equal(t, at, to.CountsAt(got, 0), "window %d", window)
+		remaining, _, _ := to.Outcome(got, at, 1)
+		require.Equal(t, to.Capacity()-4, remaining)
+	}
+}

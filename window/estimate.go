@@ -73,11 +73,9 @@ func (p *CounterParams) Outcome(word uint64, now, n int64) (remaining, retryAfte
 // fitsAt returns the first offset at which n requests fit, if they don't now.
 func (p *CounterParams) fitsAt(c counts, n uint64) uint64 {
 	if c.current+n <= p.capacity {
-		if left := p.leftFor(c.previous, p.capacity-c.current-n); left > 0 {
-			return c.end - left
-		}
+		return c.end - p.leftFor(c.previous, p.capacity-c.current-n)
 	}
-	// Past the edge, current is the previous count and nothing is the current one.
+	// Not in this window. In the next one current is the previous count.
 	return c.end + p.window - p.leftFor(c.current, p.capacity-n)
 }
 

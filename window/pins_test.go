@@ -1,7 +1,9 @@
 package window
 
 import (
+	"math/bits"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,9 @@ import (
 // What the hot path relies on: the fixed window's step, and the parts of the counter's, are
 // inlined where they are called.
 func TestInlining(t *testing.T) {
+	if bits.UintSize < 64 {
+		t.Skip("products of 128 bits are calls here")
+	}
 	out, err := exec.Command("go", "build", "-gcflags=-m", ".").CombinedOutput()
 	if err != nil {
 		t.Skipf("go build: %v\n%s", err, out)
@@ -22,7 +27,9 @@ func TestInlining(t *testing.T) {
 		"(*CounterParams).fits",
 		"(*CounterParams).CountsAt",
 	} {
-		require.Contains(t, string(out), "can inline "+method)
+		if !strings.Contains(string(out), "can inline "+method) {
+			t.Errorf("%s isn't inlined any more", method)
+		}
 	}
 }
 
