@@ -13,17 +13,17 @@
 //
 //	fixed window, b = bits of the capacity
 //
-//	63       62       61                                b b-1                     0
-//	+--------+--------+----------------------------------+------------------------+
-//	| keeper | keeper |  number of the window (62-b bits) |  count (b bits)       |
-//	+--------+--------+----------------------------------+------------------------+
+//	63       62       61                                  b b-1                  0
+//	+--------+--------+------------------------------------+---------------------+
+//	| keeper | keeper | number of the window   (62-b bits) | count      (b bits) |
+//	+--------+--------+------------------------------------+---------------------+
 //
 //	sliding-window counter
 //
-//	63       62       61                2b 2b-1            b b-1                  0
-//	+--------+--------+--------------------+----------------+---------------------+
-//	| keeper | keeper | number (62-2b bits) | current (b)    | previous (b bits)  |
-//	+--------+--------+--------------------+----------------+---------------------+
+//	63       62       61             2b 2b-1              b b-1                  0
+//	+--------+--------+----------------+-------------------+---------------------+
+//	| keeper | keeper | number (62-2b) | current  (b bits) | previous   (b bits) |
+//	+--------+--------+----------------+-------------------+---------------------+
 //
 //	in word's window at now : (now - origin) - number*window < window      derived, not stored
 //	fixed   : count + n <= capacity
@@ -66,7 +66,7 @@
 // can tell.
 //
 // I6 A change of the epoch changes no decision. A change of the rule keeps the counts, at most
-// the new capacity; a word without counts is full under the new rule; and a word that has
+// the new capacity; a word without counts has all of the new capacity left; and a word that has
 // nothing left has nothing left under a larger capacity. That it doesn't gain the difference
 // is what bounds a client when the capacity goes down and up again and again: a count that was
 // cut to the smaller capacity no longer tells how much was admitted.

@@ -118,8 +118,8 @@ func (p *FixedParams) IdleAt(word uint64) int64 {
 //
 // A later epoch alone changes the number and nothing else. Under another rule the count
 // becomes that of the window that to's epoch lies in, or word's own window's start if that
-// is later; at most to's capacity. A full word stays full when the capacity is raised, so
-// a client that is being refused gains nothing (I6).
+// is later; at most to's capacity. A count at the capacity stays at the capacity when that is
+// raised, so a client that is being refused gains nothing (I6).
 func (p *FixedParams) Convert(word uint64, to *FixedParams) uint64 {
 	if p.IdleAt(word) <= to.epoch {
 		return 0
