@@ -16,12 +16,14 @@ func (p *Params) Outcome(word uint64, now, n int64) (remaining, retryAfter, rese
 	if word < v {
 		remaining = int64(min(v-word, p.full) / p.unit)
 	}
-	resetAfter = p.until(word+p.full, now)
+	if full := word + p.full; full > v {
+		resetAfter = p.wait(full-v, now)
+	}
 	if n < 0 || n > p.capacity {
 		return remaining, Never, resetAfter
 	}
 	if n > remaining {
-		retryAfter = p.until(word+uint64(n)*p.unit, now)
+		retryAfter = p.wait(word+uint64(n)*p.unit-v, now)
 	}
 	return remaining, retryAfter, resetAfter
 }
@@ -38,22 +40,29 @@ func (p *Params) IdleAt(word uint64) int64 {
 	return later(p.epoch, p.until(word+p.full, p.epoch))
 }
 
-// until returns the ns from now until the virtual instant `target`, 0 if that has come: the least w with
-// V(now+w) >= target. A ns brings a unit or more, so that w <= target - V(now), which is below 2^63.
+// until returns the ns from now until V has come to target, 0 if it has already.
 func (p *Params) until(target uint64, now int64) int64 {
-	v := p.V(now)
-	if target <= v {
-		return 0
+	if v := p.V(now); target > v {
+		return p.wait(target-v, now)
 	}
-	hi, lo := bits.Mul64(target-v, p.den)
+	return 0
+}
+
+// wait returns the least number of ns, counted from now, in which units flow: 0 < units < 2^63. Each ns brings one at
+// least, so that it is no more than units.
+func (p *Params) wait(units uint64, now int64) int64 {
+	if p.num == 1 {
+		return int64(units) // a ns brings one unit: so it is for most rules
+	}
+	hi, lo := bits.Mul64(units, p.den)
 	var borrow, carry uint64
 	if p.den > 1 { // a part of the next unit has flowed already
 		h, l := bits.Mul64(uint64(now)-p.origin, p.num)
 		lo, borrow = bits.Sub64(lo, bits.Rem64(h, l, p.den), 0)
 	}
 	lo, carry = bits.Add64(lo, p.num-1, 0) // round up
-	w, _ := bits.Div64(hi-borrow+carry, lo, p.num)
-	return int64(w)
+	ns, _ := bits.Div64(hi-borrow+carry, lo, p.num)
+	return int64(ns)
 }
 
 // later returns t + ns, at most MaxInt64.

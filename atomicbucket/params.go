@@ -71,6 +71,9 @@ func (p *Params) Rebase(floor int64) Params {
 	return r
 }
 
+// Capacity returns the tokens in a full bucket.
+func (p *Params) Capacity() int64 { return p.capacity }
+
 // Horizon returns the last instant (ns) that words of this epoch can represent: MinHorizon after the epoch, or later.
 func (p *Params) Horizon() int64 { return p.horizon }
 

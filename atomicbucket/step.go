@@ -24,6 +24,9 @@ func (p *Params) Take(word uint64, now, n int64) (next uint64, ok bool) {
 	return next, next <= v
 }
 
+// CountsAt returns the instant that a call at now counts at: now, for a late call finds what was there at its own time.
+func (p *Params) CountsAt(_ uint64, now int64) int64 { return now }
+
 // Refund returns the word after n tokens, at most a bucketful, were given back to a word that isn't 0. What exceeds a
 // full bucket is lost. When they were taken doesn't matter to a bucket.
 func (p *Params) Refund(word uint64, n, _ int64) uint64 {
