@@ -12,7 +12,7 @@ import (
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/limittest"
-	"github.com/casgate/ratelimit/redislimit/internal/redisserver"
+	"github.com/casgate/ratelimit/redislimit/redistest"
 )
 
 func contextDone() (context.Context, context.CancelFunc) {
@@ -25,7 +25,7 @@ func contextDone() (context.Context, context.CancelFunc) {
 // far fewer calls than decisions.
 func TestLeasesNeverAdmitMoreThanTheBurst(t *testing.T) {
 	const servers, burst = 3, 12_000
-	server := dial(t, redisserver.Start(t).Addr)
+	server := dial(t, redistest.Start(t).Addr)
 	var clock limittest.ManualClock
 	var granted, calls atomic.Int64
 	var stores []*Store
@@ -75,7 +75,7 @@ func allIdle(s *Store) bool {
 }
 
 func TestSmallLimitsAreNotLeased(t *testing.T) {
-	s := newStore(t, dial(t, redisserver.Start(t).Addr), Config{Servers: 2})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 2})
 	l, err := s.Limiter("rule", ratelimit.PerHour(1).Burst(31), Lease) // L = 31/16 = 1
 	require.NoError(t, err)
 	for range 31 {
@@ -91,7 +91,7 @@ func TestSmallLimitsAreNotLeased(t *testing.T) {
 }
 
 func TestLeasedDecisionsAllocateNothing(t *testing.T) {
-	s := newStore(t, dial(t, redisserver.Start(t).Addr), Config{Servers: 1})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
 	l, err := s.Limiter("rule", ratelimit.PerSecond(1000).Burst(1e9), Lease)
 	require.NoError(t, err)
 	for range 100 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/limittest"
-	"github.com/casgate/ratelimit/redislimit/internal/redisserver"
+	"github.com/casgate/ratelimit/redislimit/redistest"
 )
 
 // until lets other goroutines run until ok; the test's own deadline ends it.
@@ -38,7 +38,7 @@ func TestPoliciesWhenTheServerIsKilled(t *testing.T) {
 		allowed int // of 20 requests of a new client, limit 12 among 4 servers
 	}{{Open, 20}, {Closed, 0}, {Local, 1}} {
 		t.Run(c.policy.String(), func(t *testing.T) {
-			server := redisserver.Start(t)
+			server := redistest.Start(t)
 			var clock limittest.ManualClock
 			s := newStore(t, dial(t, server.Addr), Config{OnError: c.policy, Servers: 4, Clock: &clock})
 			l, err := s.Limiter("rule", ratelimit.PerMinute(12).Burst(12), Strict)
@@ -66,7 +66,7 @@ func TestPoliciesWhenTheServerIsKilled(t *testing.T) {
 
 // An outage gives nobody a full share: a client starts with its part of what was last known of it.
 func TestLocalShareIsSeeded(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	var clock limittest.ManualClock
 	s := newStore(t, dial(t, server.Addr), Config{Servers: 4, Clock: &clock})
 	l, err := s.Limiter("rule", ratelimit.PerMinute(60).Burst(40), Strict)
@@ -94,7 +94,7 @@ func TestLocalShareIsSeeded(t *testing.T) {
 
 // What was allowed in an outage is taken from the server when it is back, before anybody is told of the server's count.
 func TestRecoveryReconciles(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	s := newStore(t, dial(t, server.Addr), Config{Servers: 1, Budget: time.Second})
 	l, err := s.Limiter("rule", ratelimit.PerHour(1).Burst(10), Strict)
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestRecoveryReconciles(t *testing.T) {
 
 // A server that is stopped (SIGSTOP) keeps its connections and never answers.
 func TestStoppedServerCostsTheBudgetAFewTimes(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	var calls atomic.Int64
 	s := newStore(t, dial(t, server.Addr), Config{Servers: 1, Budget: 20 * time.Millisecond,
 		Observe: func(time.Duration, error) { calls.Add(1) }})
@@ -138,7 +138,7 @@ func TestStoppedServerCostsTheBudgetAFewTimes(t *testing.T) {
 }
 
 func TestScriptFlushAndRestartAreNotOutages(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	one := dial(t, server.Addr)
 	s := newStore(t, one, Config{Servers: 1})
 	l, err := s.Limiter("rule", ratelimit.PerHour(1).Burst(10), Strict)
@@ -151,7 +151,7 @@ func TestScriptFlushAndRestartAreNotOutages(t *testing.T) {
 }
 
 func TestWarningsAreAtMostOneASecond(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	var clock limittest.ManualClock
 	clock.Set(1)
 	var said strings.Builder
@@ -167,7 +167,7 @@ func TestWarningsAreAtMostOneASecond(t *testing.T) {
 }
 
 func TestCallersOwnDeadlineIsNotTheServersFault(t *testing.T) {
-	server := redisserver.Start(t)
+	server := redistest.Start(t)
 	s := newStore(t, dial(t, server.Addr), Config{Servers: 1})
 	l, err := s.Limiter("rule", ratelimit.PerHour(1).Burst(10), Strict)
 	require.NoError(t, err)

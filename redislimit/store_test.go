@@ -12,7 +12,7 @@ import (
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/limittest"
-	"github.com/casgate/ratelimit/redislimit/internal/redisserver"
+	"github.com/casgate/ratelimit/redislimit/redistest"
 )
 
 // timedScript is the script with its time as the last argument. Keys live an hour longer, since the server's own time
@@ -55,7 +55,7 @@ func newStore(t testing.TB, server Server, c Config) *Store {
 }
 
 func TestConformance(t *testing.T) {
-	server := dial(t, redisserver.Start(t).Addr)
+	server := dial(t, redistest.Start(t).Addr)
 	limittest.Suite{Resolution: time.Microsecond, New: func(r ratelimit.Rule, clock ratelimit.Clock) ratelimit.Limiter {
 		l, err := newStore(t, timedServer{server, clock}, Config{Servers: 1}).Limiter("rule", r, Strict)
 		if err != nil {

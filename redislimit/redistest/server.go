@@ -1,5 +1,5 @@
-// Package redisserver starts real redis-servers on loopback, for tests.
-package redisserver
+// Package redistest starts real redis-servers on loopback, for tests.
+package redistest
 
 import (
 	"bufio"
