@@ -37,11 +37,12 @@ var importTable = map[string]layer{
 	"httplimit": {may: []string{".", "rules"}, testsMay: []string{"limittest"}, testsOthers: []string{"testify"}},
 	"bench":     {may: []string{".", "limittest"}, others: []string{"xxhash"}, testsMay: []string{"*"}, testsOthers: []string{"testify"}},
 	// Nested modules: what they require is for their go.mod to say.
-	"cmd":           {may: []string{"*"}, others: []string{"*"}},
-	"redislimit":    {may: []string{".", "rules"}, others: []string{"*"}, testsMay: []string{"*"}},
-	"bench/compare": {may: []string{"*"}, others: []string{"*"}},
-	"promlimit":     {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
-	"grpclimit":     {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
+	"cmd":               {may: []string{"*"}, others: []string{"*"}},
+	"redislimit":        {may: []string{".", "rules"}, others: []string{"*"}, testsMay: []string{"*"}},
+	"bench/compare":     {may: []string{"*"}, others: []string{"*"}},
+	"httplimit/interop": {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
+	"promlimit":         {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
+	"grpclimit":         {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
 }
 
 // shortNames are the modules of others that the table names.
