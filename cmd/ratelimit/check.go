@@ -70,7 +70,7 @@ func newCheck(clock ratelimit.Clock) *cobra.Command {
 
 // check serves until it is told to end.
 func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ratelimit.Clock) error {
-	log, err := f.log(command)
+	log, errors, err := f.logger(command)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ra
 	if err != nil {
 		return err
 	}
-	handler, err := forwardauth.New(l.Filter, log)
+	handler, err := forwardauth.New(l, log)
 	if err != nil {
 		return err
 	}
@@ -89,5 +89,6 @@ func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ra
 		lines:   append(lines, describeRules(file)...),
 		apply:   func(*settings.File) error { return nil },
 		log:     log,
+		errors:  errors,
 	})
 }

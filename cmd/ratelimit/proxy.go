@@ -11,6 +11,7 @@ import (
 	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 	"github.com/casgate/ratelimit/cmd/internal/upstream"
+	"github.com/casgate/ratelimit/rules"
 )
 
 const proxyHelp = `Stands before an HTTP server: passes on what is within the limits, and answers the rest with 429, a Retry-After and the
@@ -73,7 +74,7 @@ func newProxy(clock ratelimit.Clock) *cobra.Command {
 
 // proxy serves until it is told to end.
 func (f *serveFlags) proxy(command *cobra.Command, file *settings.File, clock ratelimit.Clock) error {
-	log, err := f.log(command)
+	log, errors, err := f.logger(command)
 	if err != nil {
 		return err
 	}
@@ -87,10 +88,11 @@ func (f *serveFlags) proxy(command *cobra.Command, file *settings.File, clock ra
 	}
 	return f.serve(command, file, served{
 		limits:  l,
-		handler: l.Filter.Wrap(router),
+		handler: l.Wrap(router),
 		lines:   describe(file),
 		apply:   func(changed *settings.File) error { return router.Set(changed.Server.Upstreams) },
 		log:     log,
+		errors:  errors,
 	})
 }
 
@@ -113,15 +115,30 @@ func describeRules(file *settings.File) [][2]string {
 	}
 	var lines [][2]string
 	for _, r := range file.Rules {
-		text := r.Limit.String()
-		if r.Burst != nil {
-			text += fmt.Sprintf(", %d at once", *r.Burst)
-		}
-		text += ", by " + strings.Join(r.Key, ", else by ")
-		if len(r.Match) > 0 {
-			text += ": " + strings.Join(r.Match, ", ")
-		}
-		lines = append(lines, [2]string{"limit", text})
+		lines = append(lines, [2]string{"limit", describeRule(&r)})
 	}
 	return lines
+}
+
+func describeRule(r *rules.RuleSpec) string {
+	var parts []string
+	switch {
+	case r.Mode == rules.Block:
+		parts = append(parts, "none pass")
+	case r.Limit == (ratelimit.Rate{}):
+		parts = append(parts, "by plan")
+	default:
+		parts = append(parts, r.Limit.String())
+	}
+	if r.Burst != nil {
+		parts = append(parts, fmt.Sprintf("%d at once", *r.Burst))
+	}
+	if len(r.Key) > 0 {
+		parts = append(parts, "by "+strings.Join(r.Key, ", else by "))
+	}
+	text := strings.Join(parts, ", ")
+	if len(r.Match) > 0 {
+		text += ": " + strings.Join(r.Match, ", ")
+	}
+	return text
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/casgate/ratelimit/cmd/internal/admin"
 	"github.com/casgate/ratelimit/cmd/internal/limits"
+	"github.com/casgate/ratelimit/cmd/internal/recent"
 	"github.com/casgate/ratelimit/cmd/internal/server"
 	"github.com/casgate/ratelimit/cmd/internal/service"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
@@ -25,6 +26,7 @@ type served struct {
 	lines   [][2]string                // what to tell people at the start; see service.Service
 	apply   func(*settings.File) error // puts what a changed file says into force, beside its rules
 	log     *slog.Logger
+	errors  *recent.Entries
 }
 
 // serve serves until it is told to end.
@@ -50,11 +52,18 @@ func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what ser
 		s.Background = append(s.Background, func(ctx context.Context) { cert.Follow(ctx, what.log) })
 	}
 	if c.Admin != settings.AdminOff {
-		handler, err := admin.New(admin.Config{Limits: what.limits, Ready: s.Ready, Log: what.log})
+		token, err := readToken(c.AdminTokenFile)
 		if err != nil {
 			return err
 		}
-		s.Admin, s.AdminHandler = c.Admin, handler
+		page, err := admin.New(admin.Config{
+			Limits: what.limits, Ready: s.Ready, Token: token, Version: version(), Errors: what.errors, Log: what.log,
+		})
+		if err != nil {
+			return err
+		}
+		s.Admin, s.AdminHandler, s.AdminGuarded = c.Admin, page, token != ""
+		s.Background = append(s.Background, page.Run)
 	}
 	if f.config != "" {
 		s.Background = append(s.Background, f.follow(command, c, what))
@@ -82,4 +91,12 @@ func (f *serveFlags) follow(command *cobra.Command, started settings.Server, wha
 		defer signal.Stop(hangups)
 		follower.Run(ctx, hangups)
 	}
+}
+
+// readToken reads the token from a file; no file, no token.
+func readToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return settings.ReadToken(path)
 }

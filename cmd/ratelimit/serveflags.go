@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/casgate/ratelimit/cmd/internal/recent"
 	"github.com/casgate/ratelimit/cmd/internal/server"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 	"github.com/casgate/ratelimit/rules"
@@ -136,19 +137,22 @@ func (f *serveFlags) override(command *cobra.Command, file *settings.File) error
 	return nil
 }
 
-// log returns the logger that the flags describe; it writes to stderr.
-func (f *serveFlags) log(command *cobra.Command) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{}
+// logger returns the logger that the flags describe, which writes to stderr, and where it keeps its latest errors.
+func (f *serveFlags) logger(command *cobra.Command) (*slog.Logger, *recent.Entries, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, usage("--log-level: %q: want debug, info, warn or error", f.logLevel)
+		return nil, nil, usage("--log-level: %q: want debug, info, warn or error", f.logLevel)
 	}
-	options.Level = level
+	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler
 	switch f.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options)), nil
+		handler = slog.NewTextHandler(command.ErrOrStderr(), options)
 	case "json":
-		return slog.New(slog.NewJSONHandler(command.ErrOrStderr(), options)), nil
+		handler = slog.NewJSONHandler(command.ErrOrStderr(), options)
+	default:
+		return nil, nil, usage("--log-format: %q: want text or json", f.logFormat)
 	}
-	return nil, usage("--log-format: %q: want text or json", f.logFormat)
+	keeping, entries := recent.NewHandler(handler)
+	return slog.New(keeping), entries, nil
 }

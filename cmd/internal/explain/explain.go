@@ -112,7 +112,7 @@ func LimitText(limit ratelimit.Rule) string {
 func whyNot(rule *rules.Rule, chosen string, r *http.Request) string {
 	var texts []string
 	for _, p := range rule.Patterns {
-		if matches(p.String(), r) {
+		if p.Matches(r.Method, r.Host, r.URL.Path, r.URL.RawPath) {
 			if chosen != "" {
 				return fmt.Sprintf("matches %s, but %s is more specific", p, chosen)
 			}
@@ -121,12 +121,4 @@ func whyNot(rule *rules.Rule, chosen string, r *http.Request) string {
 		texts = append(texts, p.String())
 	}
 	return "matches only " + strings.Join(texts, ", ")
-}
-
-// matches reports whether r is one of the pattern's, as ServeMux has it.
-func matches(pattern string, r *http.Request) bool {
-	mux := http.NewServeMux()
-	mux.Handle(pattern, http.NotFoundHandler())
-	_, found := mux.Handler(r)
-	return found != ""
 }

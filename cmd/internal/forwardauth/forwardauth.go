@@ -32,20 +32,29 @@ var dialects = map[string]dialect{
 // StatusField tells, beside a status that the server asked for, the one that the client is to get.
 const StatusField = "X-RateLimit-Status"
 
+var _ Limits = (*httplimit.Filter)(nil)
+
 // Handler answers at /nginx, /caddy and /traefik.
 type Handler struct {
-	filter *httplimit.Filter
+	limits Limits
 	log    *slog.Logger
 	logged ratelimit.Local // one line a second
 }
 
-// New returns a handler that asks filter.
-func New(filter *httplimit.Filter, log *slog.Logger) (*Handler, error) {
+// Limits decide; a httplimit.Filter does.
+type Limits interface {
+	FromProxy(*http.Request) bool
+	Decide(*http.Request) httplimit.Verdict
+	Refuse(http.ResponseWriter, *http.Request, httplimit.Verdict)
+}
+
+// New returns a handler that asks limits.
+func New(limits Limits, log *slog.Logger) (*Handler, error) {
 	logged, err := ratelimit.New(ratelimit.PerSecond(1).Burst(1), ratelimit.Config{})
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{filter, log, logged}, nil
+	return &Handler{limits, log, logged}, nil
 }
 
 // ServeHTTP answers 200, or what the limits say, or what the dialect has for it.
@@ -56,7 +65,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "404: ask at /nginx, /caddy or /traefik", http.StatusNotFound)
 		return
 	}
-	if !h.filter.FromProxy(r) { // anybody else could use up other clients' limits
+	if !h.limits.FromProxy(r) { // anybody else could use up other clients' limits
 		h.complain("a peer that is no trusted proxy asks", "peer", r.RemoteAddr, "hint", "name it with --trusted-proxy or in proxies.trusted")
 		http.Error(w, "403: this address is no trusted proxy", http.StatusForbidden)
 		return
@@ -67,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "400: the field "+missing+" is missing or not understood", http.StatusBadRequest)
 		return
 	}
-	verdict := h.filter.Decide(described)
+	verdict := h.limits.Decide(described)
 	switch {
 	case verdict.Allowed:
 		verdict.SetHeaders(w.Header())
@@ -77,7 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(StatusField, strconv.Itoa(verdict.Status()))
 		w.WriteHeader(d.refusal)
 	default:
-		h.filter.Refuse(w, described, verdict)
+		h.limits.Refuse(w, described, verdict)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/httplimit"
@@ -21,6 +22,8 @@ type Limits struct {
 
 	log    *slog.Logger
 	logged ratelimit.Local // by rule: one refusal a second
+
+	requests, passed atomic.Uint64
 
 	mu      sync.Mutex
 	changes []Change // the last maxChanges, the oldest first; guarded by mu
@@ -62,6 +65,45 @@ func New(c Config) (*Limits, error) {
 	return l, err
 }
 
+// Wrap returns next behind the limits.
+func (l *Limits) Wrap(next http.Handler) http.Handler {
+	filtered := l.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.passed.Add(1)
+		next.ServeHTTP(w, r)
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.requests.Add(1)
+		filtered.ServeHTTP(w, r)
+	})
+}
+
+// Decide decides r and charges it; see httplimit.Filter.Decide.
+func (l *Limits) Decide(r *http.Request) httplimit.Verdict {
+	l.requests.Add(1)
+	v := l.Filter.Decide(r)
+	if v.Allowed {
+		l.passed.Add(1)
+	}
+	return v
+}
+
+// FromProxy reports whether r comes from a proxy that is believed about its client.
+func (l *Limits) FromProxy(r *http.Request) bool { return l.Filter.FromProxy(r) }
+
+// Refuse answers r with a verdict; see httplimit.Filter.Refuse.
+func (l *Limits) Refuse(w http.ResponseWriter, r *http.Request, v httplimit.Verdict) {
+	l.Filter.Refuse(w, r, v)
+}
+
+// Passed returns how many requests have passed since the start.
+func (l *Limits) Passed() uint64 { return l.passed.Load() }
+
+// Refused returns how many requests have been refused since the start; one too many for each that is being decided.
+func (l *Limits) Refused() uint64 {
+	passed := l.passed.Load() // first, because it must not overtake
+	return l.requests.Load() - passed
+}
+
 // Changes returns the latest reloads, the oldest first. The first rules are one.
 func (l *Limits) Changes() []Change {
 	l.mu.Lock()
@@ -96,7 +138,7 @@ func (l *Limits) failed(err error) {
 		return
 	}
 	for _, p := range broken.Problems[:min(len(broken.Problems), 10)] {
-		l.log.Error("rules not reloaded, the old ones stand", "line", p.Line, "path", p.Path, "rule", p.Rule, "error", p.Text)
+		l.log.Error("rules not reloaded, the old ones stand", "error", p.Error())
 	}
 }
 
