@@ -57,10 +57,12 @@ func (c *counts) sum(e event) (n uint64) {
 	return n
 }
 
-// count counts what the rules have said of v's request.
+// count counts what the rules have said of v's request, and notes whether one has said no.
 func (v *visit) count() {
+	v.unanimous = v.reason == Passed
 	for i := range v.outs {
 		o := &v.outs[i]
+		v.unanimous = v.unanimous && o.decision.Allowed
 		if o.decision.Limit == 0 && o.rule.mode != Block {
 			continue // not asked, as another rule had refused already
 		}

@@ -27,9 +27,11 @@ type visit struct {
 	keys    []byte         // of all rules, one behind the other
 	outs    []outcome
 	claims  []ratelimit.Claim
-	refunds bool // a rule may give back what it takes
 	reason  Reason
 	binding int // the index in outs of the rule that counts; -1: none
+
+	refunds   bool // a rule may give back what it takes
+	unanimous bool // no rule refuses, not in shadow mode either
 
 	matches []rules.Match
 	text    []byte
@@ -104,6 +106,12 @@ func (v *visit) passes() bool {
 
 // decide finds the rules that apply, lets them decide, and counts what they say.
 func (v *visit) decide() {
+	v.ask()
+	v.count()
+}
+
+// ask is decide without the counting.
+func (v *visit) ask() {
 	v.reason, v.binding = Passed, -1
 	if listed(v.t.allow, v) {
 		v.f.listed.add(v.stripe, eventAllowed)
@@ -117,7 +125,6 @@ func (v *visit) decide() {
 	v.find()
 	for _, a := range v.applied {
 		if v.reason = v.apply(a); v.reason != Passed {
-			v.count()
 			return
 		}
 	}
@@ -126,7 +133,6 @@ func (v *visit) decide() {
 	} else {
 		v.decideAll()
 	}
-	v.count()
 }
 
 // find finds the rules that apply.

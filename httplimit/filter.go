@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -136,7 +135,7 @@ func PerIP(rate ratelimit.Rate) func(http.Handler) http.Handler {
 }
 
 // Wrap returns next behind the filter: next is called for the requests that pass, and for no others.
-func (f *Filter) Wrap(next http.Handler) http.Handler { return &handler{f, next} }
+func (f *Filter) Wrap(next http.Handler) http.Handler { return &handler{filter: f, next: next} }
 
 // Decide decides r and charges it, but writes nothing: for a proxy or an authorization endpoint, which answers for
 // itself. See Verdict.SetHeaders and Filter.Refuse. Skip is heeded, OnLimit called.
@@ -146,9 +145,11 @@ func (f *Filter) Decide(r *http.Request) Verdict {
 	}
 	v := f.newVisit(r)
 	v.decide()
-	verdict := v.verdict()
+	verdict, tell := v.verdict(), !v.unanimous && f.onLimit != nil
 	v.release()
-	f.tellLimit(r, verdict)
+	if tell {
+		f.onLimit(r, verdict)
+	}
 	return verdict
 }
 
@@ -158,21 +159,11 @@ func (f *Filter) FromProxy(r *http.Request) bool {
 	return trusts(f.table.Load().proxies, r, peer, ok)
 }
 
-// tellLimit calls OnLimit if the request is refused, or would be by a rule in shadow mode.
-func (f *Filter) tellLimit(r *http.Request, v Verdict) {
-	if f.onLimit == nil {
-		return
-	}
-	no := func(o outcome) bool { return !o.decision.Allowed }
-	if !v.Allowed || slices.ContainsFunc(v.outcomes(), no) {
-		f.onLimit(r, v)
-	}
-}
-
 // handler is a filter before a handler.
 type handler struct {
 	filter *Filter
 	next   http.Handler
+	proxy  bool // see WrapProxy
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +182,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.t.when != Never || v.reason != Passed {
 		v.text = v.t.setHeaders(w.Header(), v.outs, v.binding, v.reason, v.text)
 	}
-	if v.reason == Passed && f.onLimit == nil && !v.refunds {
+	if v.unanimous && !v.refunds && !h.proxy {
 		v.release()
 		h.next.ServeHTTP(w, r)
 		return
@@ -199,16 +190,24 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serveSlow(w, r, v)
 }
 
-// serveSlow serves the requests that are refused, or about which there is more to do. It releases v.
+// serveSlow serves the requests that a rule refuses, and those about which there is more to do. It releases v.
 func (h *handler) serveSlow(w http.ResponseWriter, r *http.Request, v *visit) {
-	verdict, charges := v.verdict(), v.charges()
+	f := h.filter
+	var verdict Verdict
+	if !v.unanimous {
+		verdict = v.verdict()
+	}
+	passed, charges := v.reason == Passed, v.charges()
+	tell := !v.unanimous && f.onLimit != nil
 	v.release()
-	h.filter.tellLimit(r, verdict)
+	if tell {
+		f.onLimit(r, verdict)
+	}
 	switch {
-	case !verdict.Allowed:
-		h.filter.refuse(w, r, verdict)
-	case charges != nil:
-		serveRefunding(h.next, w, r, charges)
+	case !passed:
+		f.refuse(w, r, verdict)
+	case charges != nil || h.proxy:
+		h.serve(w, r, charges)
 	default:
 		h.next.ServeHTTP(w, r)
 	}

@@ -169,7 +169,11 @@ func TestSkipRefuseAndOnLimit(t *testing.T) {
 // The whole way: 50 clients of 200 requests each, over TCP, at a time that stands still.
 func TestEachClientGetsExactlyItsRule(t *testing.T) {
 	next := &counting{}
-	const clients, requests, limit = 50, 200, 30
+	const clients, limit = 50, 30
+	requests := 200
+	if testing.Short() {
+		requests = 40
+	}
 	f := mustNew(t, httplimit.Config{
 		Rules:    []httplimit.Rule{{Limit: ratelimit.PerMinute(limit).Burst(limit), Key: httplimit.Header("X-API-Key")}},
 		Limiters: ratelimit.Config{Clock: &limittest.ManualClock{}},

@@ -25,6 +25,8 @@ const (
 	fieldRetryAfter = "Retry-After"
 )
 
+var fieldNames = [...]string{fieldPolicy, fieldLimits, fieldLimit6, fieldRemaining6, fieldReset6, fieldLimitX, fieldRemainingX, fieldResetX}
+
 // fields collects the values of a response's fields in one text, one behind the other, so that they cost two allocations
 // together: the text, and the slices of the header map.
 type fields struct {

@@ -186,7 +186,11 @@ func TestReloadsUnderLoad(t *testing.T) {
 	spec := func(n int) string {
 		return fmt.Sprintf(`{"rules": [{"name": "api", "key": "header:X-API-Key", "missing": "refuse", "limit": "%d/hour"}]}`, n)
 	}
-	const least, most, reloads = 50, 60, 1000
+	const least, most = 50, 60
+	reloads := 1000
+	if testing.Short() {
+		reloads = 100
+	}
 	store := storeOf(t, spec(least))
 	f := mustNew(t, httplimit.Config{Store: store})
 	next := &counting{}

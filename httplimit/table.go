@@ -38,7 +38,7 @@ func newTable(c *Config) (*table, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	t.plain = len(t.rules) == 1 && t.rules[0].plain() && t.allow == nil && t.block == nil && c.OnLimit == nil &&
+	t.plain = len(t.rules) == 1 && t.rules[0].plain() && t.allow == nil && t.block == nil &&
 		(t.when == Never || t.when == OnRefusal)
 	return t, nil
 }
