@@ -80,7 +80,8 @@ func TestJSONReportsTypesAndMeaningAtOnce(t *testing.T) {
 			{"name": "a", "key": "ip", "limt": "5/s"},
 			{"name": "b", "key": 5, "limit": "1/s", "mode": 1},
 			{"name": "b", "key": "ip", "limit": "5 per fortnight", "burst": 3},
-			{"name": "c", "match": "/a/{b", "key": "user", "missing": "perhaps", "limit": "1/s"}
+			{"name": "c", "match": "/a/{b", "key": "user", "missing": "perhaps", "limit": "1/s"},
+			{"name": "d", "match": "/d", "key": "ip", "plans": {"p": 5}}
 		]
 	}`))
 	var e *rules.Error
@@ -93,7 +94,7 @@ func TestJSONReportsTypesAndMeaningAtOnce(t *testing.T) {
 		line = p.Line
 	}
 	assert.ElementsMatch(t, []string{"rules[0].limt", "rules[0].limit", "rules[1].key", "rules[1].mode", "rules[2].name", "rules[2].limit",
-		"rules[3].match[0]", "rules[3].missing"}, at, "%v", err)
+		"rules[3].match[0]", "rules[3].missing", "rules[4].plans.p"}, at, "%v", err)
 }
 
 // encoding/json and ParseJSON agree on what they both accept.

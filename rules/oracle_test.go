@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/casgate/ratelimit/rules"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -174,6 +175,37 @@ func patternsOf(spec rules.Spec) (all []string) {
 		all = append(all, r.Layer+": "+r.Match[0])
 	}
 	return all
+}
+
+// The cases in which a redirect of one pattern meets the match of another are rare among random ones.
+func TestRedirectsAgainstServeMux(t *testing.T) {
+	for _, patterns := range [][]string{
+		{"a.test/a/", "a.test/", "/a"},
+		{"a.test/a/", "/a"},
+		{"/a/", "/{x}"},
+		{"/a/", "/{x...}"},
+		{"/a/{$}", "/{x...}"},
+		{"/a/{$}", "/a/", "/"},
+		{"GET /a/", "/a", "/"},
+		{"GET /a/", "POST /a"},
+		{"/{x}/b/", "/a/{$}", "/a/b/{y...}"},
+	} {
+		mux, spec := http.NewServeMux(), rules.Spec{}
+		for i, p := range patterns {
+			require.NoError(t, register(mux, p))
+			spec.Rules = append(spec.Rules, rules.RuleSpec{Name: fmt.Sprintf("r%d", i), Match: rules.List{p}, Mode: rules.Block})
+		}
+		set := compiled(t, spec)
+		for _, method := range []string{"GET", "POST"} {
+			for _, path := range []string{"/", "/a", "/a/", "/a/b", "/b", "//a", "/a/./"} {
+				got := ""
+				for _, m := range set.Match(nil, 0, method, "a.test", path, "") {
+					got = m.Pattern.String()
+				}
+				assert.Equal(t, muxes{mux}.match(method, "a.test", path)[0], got, "%s %s among %q", method, path, patterns)
+			}
+		}
+	}
 }
 
 func TestMatchAgainstServeMux(t *testing.T) {

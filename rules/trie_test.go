@@ -34,6 +34,23 @@ func TestMatchVisitsFewNodes(t *testing.T) {
 	}
 }
 
+// A walk ends when every layer has its rule, and isn't begun where every rule claims everything.
+func TestMatchEndsEarly(t *testing.T) {
+	rule := func(name string, patterns ...string) RuleSpec {
+		return RuleSpec{Name: name, Match: patterns, Key: List{"ip"}, Limit: ratelimit.PerSecond(1)}
+	}
+	set, err := Compile(Spec{Rules: []RuleSpec{rule("a", "/a", "/{x}", "/")}})
+	require.NoError(t, err)
+	w := walk{target: newTarget("/a", ""), open: set.layers}
+	set.trie.any.match(&w, "GET", nil)
+	assert.Equal(t, 2, w.visited, "the root and /a, not /{x}")
+	assert.Nil(t, set.catchAll)
+
+	set, err = Compile(Spec{Rules: []RuleSpec{rule("a")}})
+	require.NoError(t, err)
+	assert.Len(t, set.catchAll[0], 1)
+}
+
 // Whatever the path, no node is visited twice for one method: the work is bounded by the rules, not by the client.
 func TestNoPathIsSlow(t *testing.T) {
 	var spec Spec
@@ -61,6 +78,7 @@ func TestRelations(t *testing.T) {
 		require.NoError(t, err)
 		patterns = append(patterns, p)
 	}
+	assert.False(t, patterns[2].conflict(patterns[len(patterns)-2]), "/a and h/a: the one with a host wins")
 	for _, p := range patterns {
 		assert.True(t, p.conflict(p))
 		for _, q := range patterns {
