@@ -30,7 +30,8 @@
 // Why not two bit fields? Every split of 64 bits gives up range or precision. And (tokens, stamp) has one degree of
 // freedom too many: refilling uses only their difference, and that fits whole.
 //
-// Where exact units don't fit, as for 1000000001 a second, they are scaled: as many a token as fit, a whole number of
+// Exact units are taken whenever a bucket and an hour of flow fit: for 65,535 tokens a second as for one in a hundred
+// years. Where they don't, as for 1,000,000,001 a second, units are scaled: as many a token as fit, a whole number of
 // them, so that costs stay exact. Then num/den units flow in a ns, and
 //
 //	V(now) = C + 1 + floor(now*num/den) - floor(epoch*num/den)
@@ -43,14 +44,14 @@
 // whatever the interleaving and the order of now. Because max(word, V(start)-C) starts at V(start)-C or above, grows by
 // u or more with each token granted, shrinks by u or less with each one refunded, and no grant takes it past V(end).
 //
-// In scaled units the two floors make it "less than one unit more than that". So a token can come early: one at most,
-// by less than the time of one unit, which is less than 1 ns. A token has at least 128 units, and at least 1,280,000
-// up to a capacity of 1e9 and a rate of 1e9 a second. It takes a bucket that was last full between two units: counted
-// from any multiple of den ns, every token is exact.
+// In scaled units the two floors make it less than one unit more than that. So a token may come early: one at most, by
+// less than the time of one unit, which is below 1 ns. A token has at least 128 units, and at least 1,280,000 up to a
+// capacity of 1e9 and a rate of 1e9 a second. It happens only to a bucket that was last full at an instant between two
+// units; counted from any multiple of den ns, every token is exact.
 //
 // That residual buys another promise: at any one instant, a full bucket grants exactly its capacity. Both can't be had
-// in 62 bits: that rule of 1000000001 a second, with as large a capacity, passes through 3.6e21 states in an hour,
-// each with a future of its own.
+// in 62 bits: at 1,000,000,001 a second, a bucket of as many tokens passes through 3.6e21 states in an hour, each with
+// a future of its own.
 //
 // I2 Never drifts. A bucket kept busy for a year grants rate*t to within one token, across any number of epochs.
 //
@@ -98,10 +99,12 @@
 //	next = max(word, V-C) + n*u < 2^63       because word < 2^62 and n*u <= C < 2^62
 //	next <= V(now) < 2^62 if granted         so that bits 63 and 62 stay clear
 //
-// At least one unit flows in a ns: exact units have a >= 1, and scaled ones are as many as fit 2^62 in a hundred years
-// and an hour, 1.4 a ns. So an epoch lasts 2^62 ns, 146 years, at the most; Compile sees to it that it lasts an hour,
-// MinHorizon, at the least. A later now needs a later epoch: Rebase the Params and Convert the words. Nothing is lost
-// by that, so uptime has no end.
+// At least one unit flows in a ns. In exact units, a >= 1. Scaled, q units a token are as many as fit; so at r tokens a
+// ns, q+1 of them fill 62 bits in the time to full and an hour: (q+1)*r > 1.46. That makes q*r > 1 for r < 0.46, and q
+// is at least 128 for any other r. (Where it is num that q+1 would take past 64 bits, (q+1)*r > 2, and q is larger.)
+//
+// So an epoch lasts 2^62 ns, 146 years, at most. Compile makes sure that it lasts an hour at least, MinHorizon. A later
+// now needs a later epoch: Rebase the Params and Convert the words. Nothing is lost by that, so uptime has no end.
 //
 // Instants may be negative. An instant plus a wait is at most MaxInt64.
 package atomicbucket

@@ -63,7 +63,7 @@ func part(most int64, size byte) int64 {
 
 func TestTwin(t *testing.T) {
 	r := random(t)
-	for range 1_000 {
+	for range 400 {
 		capacity, tokens, per := anyRule(r)
 		ops := make([]byte, 3*40)
 		for i := range ops {
