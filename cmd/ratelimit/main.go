@@ -74,6 +74,7 @@ const rootHelp = `Limits how many requests each client of an HTTP server may mak
   ratelimit check      answers nginx, Caddy or Traefik, which ask before they pass a request on
   ratelimit validate   says what is wrong with a rule file
   ratelimit explain    says which rules a request meets, and why
+  ratelimit compare    draws what each algorithm lets through
 
 Try it, with a built-in server behind it:
 
@@ -98,7 +99,7 @@ func newRoot(clock ratelimit.Clock) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagValueError(err)} })
-	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newVersion())
+	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newCompare(), newVersion())
 	return root
 }
 

@@ -32,11 +32,11 @@ type Rule struct {
 
 // Peek is the state of one key.
 type Peek struct {
-	Allowed    bool    `json:"allowed"`
 	Limit      int64   `json:"limit"`
 	Remaining  int64   `json:"remaining"`
-	RetryAfter float64 `json:"retry_after_seconds"` // -1: never
-	ResetAfter float64 `json:"reset_after_seconds"`
+	ResetAfter float64 `json:"reset_after_seconds"` // until it is as if never seen
+	Allowed    bool    `json:"allowed"`             // whether the request would pass
+	RetryAfter float64 `json:"retry_after_seconds"` // if not, when it would; -1: never
 }
 
 // Rules returns all rules in the order of the file, and what r has to do with them. It takes nothing.
@@ -86,15 +86,16 @@ func applies(rule *rules.Rule, e httplimit.Explanation) Rule {
 		a.Limit = LimitText(l.Rule())
 	}
 	if e.Limiter != nil && e.RawKey != "" {
-		a.Peek = newPeek(e.Limiter.Peek(e.RawKey, e.Cost))
+		a.Peek = newPeek(e.Limiter.Peek(e.RawKey, 0), e.Limiter.Peek(e.RawKey, e.Cost))
 	}
 	return a
 }
 
-func newPeek(d ratelimit.Decision) *Peek {
-	p := &Peek{Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, RetryAfter: -1, ResetAfter: d.ResetAfter.Seconds()}
-	if d.RetryAfter != ratelimit.Never {
-		p.RetryAfter = d.RetryAfter.Seconds()
+// newPeek returns the state of a key as it is now, and what it means for a request.
+func newPeek(now, request ratelimit.Decision) *Peek {
+	p := &Peek{Limit: now.Limit, Remaining: now.Remaining, ResetAfter: now.ResetAfter.Seconds(), Allowed: request.Allowed, RetryAfter: -1}
+	if request.RetryAfter != ratelimit.Never {
+		p.RetryAfter = request.RetryAfter.Seconds()
 	}
 	return p
 }
