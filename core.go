@@ -144,16 +144,12 @@ func (c *core[P, K]) overflow(v shard.Verdict, d Decision, n, now int64) Decisio
 
 // decide is the Decision on taking n with word before it, and next after it if ok.
 func decide[P any, K kernel[P]](p *P, word, next uint64, ok bool, n, at int64) Decision {
-	limit := K(p).Capacity()
-	if !ok {
-		next = word
-	}
-	at = K(p).CountsAt(next, at)
-	remaining, retryAfter, resetAfter := K(p).Outcome(next, at, n)
 	if ok {
-		retryAfter = 0
+		word, n = next, 0 // nothing to wait for
 	}
-	return Decision{ok, limit, remaining, time.Duration(retryAfter), time.Duration(resetAfter), at}
+	at = K(p).CountsAt(word, at)
+	remaining, retryAfter, resetAfter := K(p).Outcome(word, at, n)
+	return Decision{ok, K(p).Capacity(), remaining, time.Duration(retryAfter), time.Duration(resetAfter), at}
 }
 
 // never is the Decision on an n that can't ever be taken.
