@@ -91,7 +91,7 @@ func (c *compiler) claims() {
 				layers[r.layer].insert(e)
 				s.trie.insert(e)
 			}
-			general = general && p.host == "" && p.method == "" && len(p.segments) == 0 && p.tail == tailRest
+			general = general && p.general()
 		}
 	}
 	c.of("")

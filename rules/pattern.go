@@ -39,6 +39,11 @@ var everything = &Pattern{text: "/", tail: tailRest}
 // String returns the pattern as it was written, with one space after the method.
 func (p *Pattern) String() string { return p.text }
 
+// general reports whether p matches every request.
+func (p *Pattern) general() bool {
+	return p.method == "" && p.host == "" && len(p.segments) == 0 && p.tail == tailRest
+}
+
 // Method returns the pattern's method; empty: any. GET is HEAD too.
 func (p *Pattern) Method() string { return p.method }
 

@@ -17,7 +17,7 @@ const DefaultPoll = time.Second
 type WatchConfig struct {
 	Path   string
 	Decode Decoder // nil: DecodeJSON
-	// Every is the time between two looks; at most 0: DefaultPoll. A change is in force after two.
+	// Every is the time between two looks; at most 0: DefaultPoll. A change is in force at the second look that sees it.
 	Every time.Duration
 	// Tick, if not nil, says when to look, instead of Every.
 	Tick <-chan time.Time
