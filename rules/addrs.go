@@ -138,7 +138,8 @@ func parseAddrs(s string) ([]netip.Prefix, error) {
 	}
 	prefix, err := netip.ParsePrefix(s)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: want an address, a prefix such as 10.0.0.0/8, loopback, private or linklocal", ErrValue, quote(s))
+		return nil, fmt.Errorf("%w: %s: want an address, a prefix such as 10.0.0.0/8, loopback, private or linklocal",
+			ErrValue, quote(s))
 	}
 	if masked := prefix.Masked(); masked != prefix {
 		return nil, fmt.Errorf("%w: %s has bits beyond its length: did you mean %s?", ErrValue, quote(s), masked)

@@ -47,7 +47,8 @@ func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 		for _, prefix := range parsed {
 			if widest := widestOf(prefix); prefix.Bits() < widest {
 				wide = true
-				ps.add(path, ErrTrust, "%s: whoever comes from there could claim to be any client: trust the proxies' own addresses (nothing wider than /%d)", prefix, widest)
+				ps.add(path, ErrTrust,
+					"%s: whoever comes from there could claim to be any client: trust the proxies' own addresses (nothing wider than /%d)", prefix, widest)
 			}
 		}
 		prefixes = append(prefixes, parsed...)
@@ -57,7 +58,8 @@ func compileProxies(spec ProxiesSpec, ps *problems) *Proxies {
 		ps.add("proxies.trusted", ErrTrust, "together these are %s: any client could claim to be any other", all)
 	}
 	if spec.Source != "" && len(spec.Trusted) == 0 {
-		ps.add("proxies.source", ErrRequired, "%s is never read, as nobody is trusted to write it: list the proxies under trusted", quote(spec.Source))
+		ps.add("proxies.source", ErrRequired,
+			"%s is never read, as nobody is trusted to write it: list the proxies under trusted", quote(spec.Source))
 	}
 	p.Source, p.Header = compileSource(spec.Source, ps)
 	return p

@@ -120,7 +120,8 @@ func (c *compiler) conflicts(layer *trie, e entry, path string) bool {
 	switch {
 	case first.rule == nil:
 	case first.rule == e.rule:
-		c.problems.add(path, ErrDuplicate, "%s and %s of the same rule match the same requests", quote(e.pattern.text), quote(first.pattern.text))
+		c.problems.add(path, ErrDuplicate,
+			"%s and %s of the same rule match the same requests", quote(e.pattern.text), quote(first.pattern.text))
 	default:
 		c.problems.add(path, ErrConflict, "%s and %s of rule %s (%s) claim the same requests, and neither is more specific: "+
 			"change a pattern, or give one rule a layer of its own if both should hold",

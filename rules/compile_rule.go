@@ -97,7 +97,8 @@ func (c *compiler) cost(r *Rule, spec *RuleSpec, path string) {
 	}
 	r.Cost = *spec.Cost
 	if r.Cost < 1 {
-		c.add(path+".cost", ratelimit.ErrInvalidRule, "%d: must be at least 1 (leave requests out by match, or a plan by unlimited)", r.Cost)
+		c.add(path+".cost", ratelimit.ErrInvalidRule,
+			"%d: must be at least 1 (leave requests out by match, or a plan by unlimited)", r.Cost)
 		r.Cost = 1
 	}
 }
@@ -120,7 +121,8 @@ func (c *compiler) store(r *Rule, spec *RuleSpec, path string) {
 		c.add(path+".share", ratelimit.ErrInvalidRule, "%d: the number of servers must be at least 1", r.share)
 		r.share = 1
 	} else if r.store != "" {
-		c.add(path+".share", ErrConflict, "%d: the store is shared by the servers already, each would enforce a part of a part", r.share)
+		c.add(path+".share", ErrConflict,
+			"%d: the store is shared by the servers already, each would enforce a part of a part", r.share)
 	}
 }
 
@@ -199,7 +201,8 @@ func (c *compiler) limit(r *Rule, spec PlanLimit, path string) *Limit {
 	switch {
 	case spec.Burst == nil:
 	case rule.Algorithm != ratelimit.TokenBucket:
-		c.add(path+".burst", ratelimit.ErrInvalidRule, "%d: a %s has no burst, it admits its limit at any time", *spec.Burst, spec.Algorithm)
+		c.add(path+".burst", ratelimit.ErrInvalidRule,
+			"%d: a %s has no burst, it admits its limit at any time", *spec.Burst, spec.Algorithm)
 	case *spec.Burst < 1:
 		c.add(path+".burst", ratelimit.ErrInvalidRule, "%d: must be at least 1; 0 would let nothing pass", *spec.Burst)
 		return l
@@ -220,7 +223,8 @@ func (c *compiler) limit(r *Rule, spec PlanLimit, path string) *Limit {
 		return l
 	}
 	if r.Cost > share.Capacity {
-		c.add(path, ratelimit.ErrInvalidRule, "a request costs %d, more than the %d that can ever be there: none would pass", r.Cost, share.Capacity)
+		c.add(path, ratelimit.ErrInvalidRule,
+			"a request costs %d, more than the %d that can ever be there: none would pass", r.Cost, share.Capacity)
 	}
 	l.Limit = share
 	return l

@@ -6,9 +6,9 @@
 //	 file (Watcher)      Store: one atomic pointer, kept limiters
 //
 // A [Spec] is a plain struct that any decoder can fill; [ParseJSON] is a strict one. [Compile] finds every mistake in it
-// and returns a [Set], which is immutable. A [Store] gives the Set its limiters and replaces it as a whole: limiters whose
-// rule keeps its name, key and algorithm go on with what they have counted. A [Watcher] does that whenever a file
-// changes.
+// and returns a [Set], which is immutable. A [Store] gives the Set its limiters and replaces it as a whole: limiters
+// whose rule keeps its name, key and algorithm go on with what they have counted. A [Watcher] does that whenever a
+// file changes.
 //
 // The package knows no *http.Request: keys are data (see [ParseKey]), which the httplimit package builds.
 //
@@ -30,7 +30,22 @@
 // # What a reload keeps
 //
 // A limiter is known by its rule's name, its plan, its key, its algorithm and its store. While these stay, a reload
-// changes its limit and nothing else: used tokens stay used, in the way of SetRule of [ratelimit.Local]. A client that is
-// being refused gains nothing from any number of reloads. When one of them changes, the limiter is a new one, and its
-// clients start anew.
+// changes its limit and nothing else: used tokens stay used, in the way of SetRule of [ratelimit.Local]. A client that
+// is being refused by a token bucket gains nothing from any number of reloads. When one of them changes, the limiter is
+// a new one, and its clients start anew.
+//
+// # Concurrency
+//
+// State: a Store is one pointer to a Set. Sets don't change after they are published; only the limiters that they refer
+// to do, each atomic by itself.
+//
+// Linearization: Current at its load of the pointer, Update at its store. Between the SetRule calls and that store a
+// request can see a new limit under the old rules, never a part of the new rules.
+//
+// Progress: Current, Match and all that a Set answers are wait-free. Update and Subscribe hold a mutex, which no request
+// takes; SetRule is as wait-free to those who ask as the limiter makes it.
+//
+// Why one atomic suffices: all of a Set is written before the store that publishes it, and a load that sees the pointer
+// sees what was written before. The garbage collector keeps an old Set while a request has it, so that no pointer comes
+// back as another's (ABA).
 package rules

@@ -92,7 +92,8 @@ func (p *plans) checkUse(spec *Spec, ps *problems) {
 		switch {
 		case own || name == spec.Plans.Default && general:
 		case general:
-			ps.add(index("plans.names", i), ErrPlan, "no rule gives plan %s a limit of its own: add one, or remove the plan", quote(name))
+			ps.add(index("plans.names", i), ErrPlan,
+				"no rule gives plan %s a limit of its own: add one, or remove the plan", quote(name))
 		default:
 			ps.add(index("plans.names", i), ErrPlan, "no rule has a limit for plan %s", quote(name))
 		}

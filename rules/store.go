@@ -19,7 +19,8 @@ type Config struct {
 	// words. One that has Close() error is closed when no rule has it any more; as requests under way may still ask
 	// it, it must answer after that. nil: ratelimit.NewFactory(Limiters), and a store URL is an error.
 	NewLimiter func(Build) (ratelimit.Reversible, error)
-	// OnUpdate, if not nil, is called after each change, with the sets before and after it. It must not call Update.
+	// OnUpdate, if not nil, is called after each change, with the sets before (nil for the first) and after it. It must
+	// not call Update or Subscribe.
 	OnUpdate func(old, new *Set)
 	// OnError, if not nil, is called with each error of an Update or a Watcher, after which the old rules stand. It must
 	// not call Update.

@@ -6,12 +6,13 @@ import "slices"
 // what it sends. Their kind is ErrTrust.
 //
 // A key with a part that the sender can make up (a header, cookie or query that nobody has verified) gives each made-up
-// value a limit of its own, whatever other parts it has; a key that may be left out and is then skipped limits only those who send it. Neither matters if a
-// rule counts every request by its address, too.
+// value a limit of its own, whatever other parts it has; a key that may be left out and is then skipped limits only
+// those who send it. Neither matters if a rule counts every request by its address, too.
 func (s *Set) Warnings() []Problem {
 	ps := &problems{}
 	if from := s.plans.from; from.unverified() && s.plans.values == nil {
-		ps.add("plans.from", ErrTrust, "whoever can write %s chooses a plan: have a proxy remove it from what clients send, or list its values", from)
+		ps.add("plans.from", ErrTrust,
+			"whoever can write %s chooses a plan: have a proxy remove it from what clients send, or list its values", from)
 	}
 	for _, r := range s.rules {
 		if r.Mode == Enforce && r.countsAllByAddress() {
@@ -26,11 +27,13 @@ func (s *Set) Warnings() []Problem {
 		path := index("rules", r.index)
 		for _, parts := range r.Key.Alternatives {
 			if slices.ContainsFunc(parts, Part.unverified) {
-				ps.add(path+".key", ErrTrust, "%s is what the sender says, and each made-up value has a limit of its own: add a rule for every request with the key ip", joinParts(parts))
+				ps.add(path+".key", ErrTrust,
+					"%s is what the sender says, and each made-up value has a limit of its own: add a rule for every request with the key ip", joinParts(parts))
 			}
 		}
 		if r.Missing == MissingSkip && r.Key.canBeMissing() {
-			ps.add(path+".missing", ErrTrust, "whoever leaves %s out isn't limited: add a rule for every request with the key ip, or say refuse", r.Key)
+			ps.add(path+".missing", ErrTrust,
+				"whoever leaves %s out isn't limited: add a rule for every request with the key ip, or say refuse", r.Key)
 		}
 	}
 	return ps.list

@@ -29,9 +29,9 @@ type WatchConfig struct {
 // time, so that it follows a file that is replaced and a link that is turned, as editors and Kubernetes do.
 //
 // The whole file is read each time: the time and size of a file can stay the same when it changes. A change is loaded
-// when two looks in a row see the same (path behind the links, size, time and hash), so that a file isn't loaded while it is
-// being written, when a part of it might pass for the whole. A file that can't be read or used changes nothing: the old
-// rules stand, and the Store counts and reports it, once for each content.
+// when two looks in a row see the same (path behind the links, size, time and hash), so that a file isn't loaded while
+// it is being written, when a part of it might pass for the whole. A file that can't be read or used changes nothing:
+// the old rules stand, and the Store counts and reports it, once for each content.
 type Watcher struct {
 	store  *Store
 	config WatchConfig
