@@ -9,79 +9,143 @@ import (
 // Store identifies the store, so that ratelimit.TakeAll decides claims on it together.
 func (l *Limiter) Store() any { return l.store }
 
-// TakeGroup takes all claims, whose limiters are of this store, or none. It is one call to the server; on a Cluster one
-// for each client's key, in order, and what the first have taken is given back if a later one refuses. If the server
-// doesn't answer, the outage policy decides.
+// TakeGroup takes all claims, whose limiters are of this store, or none. It is one call to the server for what leases
+// and remembered refusals don't decide; on a Cluster one for each client's key, in order, and what the first have taken
+// is given back if a later one refuses. If the server doesn't answer, the outage policy decides.
 func (l *Limiter) TakeGroup(claims []ratelimit.Claim) bool {
-	if !l.store.config.Cluster {
-		return l.store.takeOnNode(claims)
+	if len(claims) == 1 {
+		c := &claims[0]
+		c.Decision = c.Limiter.Take(c.Key, c.N)
+		return c.Decision.Allowed
 	}
-	for taken := 0; taken < len(claims); {
-		next := taken + 1
-		for next < len(claims) && claims[next].Key == claims[taken].Key {
-			next++
+	for i := range claims {
+		c := &claims[i]
+		one := c.Limiter.(*Limiter)
+		rule := one.rule.Load()
+		if c.N < 0 || c.N > rule.rule.Capacity || len(c.Key) > ratelimit.MaxKeyLen {
+			return peekAll(claims)
 		}
-		if !l.store.takeOnNode(claims[taken:next]) {
-			giveBack(claims[:taken])
+		if c.N == 0 {
+			continue
+		}
+		if d, ok := one.refusedAgain(rule, c.Key, c.N); ok {
+			c.Decision = d
 			return false
 		}
-		taken = next
 	}
-	return true
+	return l.store.takeUnleased(claims)
 }
 
-// takeOnNode takes claims whose keys are on one node, or none of them.
-func (s *Store) takeOnNode(claims []ratelimit.Claim) bool {
-	keys, args, rules := make([]string, len(claims)), make([]string, 1, 1+6*len(claims)), make([]*compiled, len(claims))
-	args[0] = "take"
-	var who client
-	for i, claim := range claims {
-		one := claim.Limiter.(*Limiter)
-		rules[i] = one.rule.Load()
-		if claim.N < 0 || claim.N > rules[i].rule.Capacity || len(claim.Key) > ratelimit.MaxKeyLen {
-			return s.refuseForever(claims)
-		}
-		who = s.client(claim.Key)
-		keys[i] = s.key(who, one.name)
-		args = rules[i].args(args, claim.N, 0)
-	}
-	reply, err := s.eval(context.Background(), who.breaker, keys, args)
-	if err != nil {
-		return s.decideWithout(claims)
-	}
-	all := true
-	for i := range claims {
-		claims[i].Decision = rules[i].decide(reply[replyLen*i:], claims[i].N)
-		all = all && claims[i].Decision.Allowed
-	}
-	return all
-}
-
-// refuseForever fills the decisions of a group in which one claim can't ever be admitted.
-func (s *Store) refuseForever(claims []ratelimit.Claim) bool {
+// peekAll fills the decisions of a group of which one claim can't ever be admitted.
+func peekAll(claims []ratelimit.Claim) bool {
 	for i := range claims {
 		claims[i].Decision = claims[i].Limiter.Peek(claims[i].Key, claims[i].N)
 	}
 	return false
 }
 
-// decideWithout is the outage policy's answer to a group: all or none, too.
-func (s *Store) decideWithout(claims []ratelimit.Claim) bool {
+// takeUnleased spends leases where there are some, and asks the server for the rest.
+func (s *Store) takeUnleased(claims []ratelimit.Claim) bool {
+	leased := make([]bool, len(claims))
+	rest := make([]ratelimit.Claim, 0, len(claims))
 	for i := range claims {
-		l := claims[i].Limiter.(*Limiter)
-		claims[i].Decision = l.outage.decide(l.Rule(), s.client(claims[i].Key), claims[i].Key, claims[i].N)
-		if !claims[i].Decision.Allowed {
-			for _, taken := range claims[:i] {
-				taken.Limiter.(*Limiter).outage.undo(taken.Key, taken.N, taken.Decision.At)
+		c := &claims[i]
+		if one := c.Limiter.(*Limiter); one.leases != nil && c.N > 0 {
+			c.Decision, leased[i] = one.leases.spend(c.Key, c.N)
+		}
+		if !leased[i] {
+			rest = append(rest, *c)
+		}
+	}
+	taken := s.takeCalls(rest)
+	for i := range claims {
+		c := &claims[i]
+		if !leased[i] {
+			c.Decision, rest = rest[0].Decision, rest[1:]
+		} else if !taken {
+			c.Limiter.(*Limiter).leases.unspend(c.Key, c.N, c.Decision)
+			c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
+		}
+	}
+	return taken
+}
+
+// takeCalls takes claims in as few calls as can be.
+func (s *Store) takeCalls(claims []ratelimit.Claim) bool {
+	for start := 0; start < len(claims); {
+		end := start + 1
+		for end < len(claims) && s.together(claims[start:end], claims[end]) {
+			end++
+		}
+		if !s.takeCall(claims[start:end]) {
+			for i := range start {
+				c := &claims[i]
+				c.Limiter.RefundAt(c.Key, c.N, c.Decision.At)
+				c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
 			}
+			return false
+		}
+		start = end
+	}
+	return true
+}
+
+// together reports whether next may be in one call with claims: on a Cluster, where another client's key may be on
+// another node, and for a second claim on one key of the server, it may not.
+func (s *Store) together(claims []ratelimit.Claim, next ratelimit.Claim) bool {
+	if s.config.Cluster && claims[0].Key != next.Key {
+		return false
+	}
+	for _, c := range claims {
+		if c.Key == next.Key && c.Limiter.(*Limiter).tail == next.Limiter.(*Limiter).tail {
 			return false
 		}
 	}
 	return true
 }
 
-func giveBack(claims []ratelimit.Claim) {
-	for _, c := range claims {
-		c.Limiter.RefundAt(c.Key, c.N, c.Decision.At)
+// takeCall takes claims in one call, or none of them.
+func (s *Store) takeCall(claims []ratelimit.Claim) bool {
+	keys, args, rules := make([]string, len(claims)), make([]string, 1, 1+6*len(claims)), make([]*compiled, len(claims))
+	args[0] = "take"
+	clients := make([]client, len(claims))
+	for i, c := range claims {
+		one := c.Limiter.(*Limiter)
+		rules[i], clients[i] = one.rule.Load(), s.client(c.Key)
+		keys[i] = one.serverKey(clients[i])
+		args = rules[i].args(args, c.N, 0)
 	}
+	reply, err := s.eval(context.Background(), clients[0].breaker, keys, args)
+	if err != nil {
+		return s.decideWithout(claims, clients)
+	}
+	all := true
+	for i := range claims {
+		claims[i].Decision = rules[i].decide(reply[replyLen*i:], claims[i].N)
+		all = all && claims[i].Decision.Allowed
+	}
+	for i, c := range claims {
+		if c.N > 0 && (all || !c.Decision.Allowed) {
+			c.Limiter.(*Limiter).learn(rules[i], clients[i], c.Key, c.N, c.Decision)
+		}
+	}
+	return all
+}
+
+// decideWithout is the outage policy's answer to a group: all or none, too.
+func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client) bool {
+	for i := range claims {
+		c := &claims[i]
+		one := c.Limiter.(*Limiter)
+		c.Decision = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true)
+		if !c.Decision.Allowed {
+			for j := range i {
+				taken := &claims[j]
+				taken.Limiter.(*Limiter).outage.undo(clients[j].breaker, taken.Key, taken.N, taken.Decision.At)
+				taken.Decision.Remaining = min(taken.Decision.Remaining+taken.N, taken.Decision.Limit)
+			}
+			return false
+		}
+	}
+	return true
 }

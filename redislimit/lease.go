@@ -3,7 +3,6 @@ package redislimit
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,26 +28,24 @@ type leases struct {
 	limiter *Limiter
 	keys    *xsync.Map[string, *lease]
 	heat    [1024]atomic.Uint64 // calls of late, by key: second, the key's tag, count
-	calls   chan struct{}       // one element a call under way
-
-	mu    sync.Mutex
-	timer *time.Timer // of the next look at idle leases; nil while there are none
-	ended bool
+	calls   atomic.Int64        // for leases, under way
+	looking atomic.Bool         // a look at idle leases is to come
 }
 
 // lease is one key's tokens.
 type lease struct {
-	left      atomic.Int64 // tokens; below 0: given back, no longer in use
+	breaker   *breaker
+	left      atomic.Int64 // tokens; below 0: given back, and the lease no longer in use
+	low       atomic.Int64 // below it, more are taken
 	refilling atomic.Bool
-	used      atomic.Bool  // since the last look
-	beyond    atomic.Int64 // tokens that the server had left when last asked
-	at        atomic.Int64 // the server's instant then, ns
+	used      atomic.Bool                        // since the last look
+	said      atomic.Pointer[ratelimit.Decision] // by the server when last asked; not nil once there are tokens
 }
 
 const givenBack = -1 << 62
 
 func newLeases(l *Limiter) *leases {
-	return &leases{limiter: l, keys: xsync.NewMap[string, *lease](), calls: make(chan struct{}, leaseCalls)}
+	return &leases{limiter: l, keys: xsync.NewMap[string, *lease]()}
 }
 
 // size is the most tokens that this server may lease of a key: a capacity's eighth, divided among the servers.
@@ -62,7 +59,7 @@ func (l *leases) spend(key string, n int64) (d ratelimit.Decision, ok bool) {
 	if !ok {
 		return d, false
 	}
-	size, left := l.size(), held.left.Load()
+	left := held.left.Load()
 	for left >= n && !held.left.CompareAndSwap(left, left-n) {
 		left = held.left.Load()
 	}
@@ -72,119 +69,138 @@ func (l *leases) spend(key string, n int64) (d ratelimit.Decision, ok bool) {
 	if ok = left >= n; ok {
 		left -= n
 	}
-	if left < size/2 && left >= 0 {
-		l.refill(key, held, size)
+	if left >= 0 && left < held.low.Load() {
+		l.refill(key, held)
 	}
 	if !ok {
 		return d, false
 	}
-	limit := l.limiter.rule.Load().rule.Capacity
-	return ratelimit.Decision{Allowed: true, Limit: limit, Remaining: min(held.beyond.Load()+left, limit), At: held.at.Load()}, true
+	d = *held.said.Load()
+	d.Remaining = min(d.Remaining+left, d.Limit)
+	return d, true
 }
 
-// refill takes what held lacks from the server, in the background, unless that is under way.
-func (l *leases) refill(key string, held *lease, size int64) {
-	if held.refilling.Load() || !held.refilling.CompareAndSwap(false, true) {
+// unspend puts back n tokens of key that were spent from its lease.
+func (l *leases) unspend(key string, n int64, d ratelimit.Decision) {
+	if held, ok := l.keys.Load(key); ok && held.add(n, l.size()) {
 		return
 	}
-	select {
-	case l.calls <- struct{}{}:
-	default: // too many calls; the next spend tries again
+	l.limiter.refund(context.Background(), key, n, d.At)
+}
+
+// add puts n tokens into the lease, unless it was given back or would then have more than most.
+func (h *lease) add(n, most int64) bool {
+	for {
+		left := h.left.Load()
+		if left < 0 || left+n > most {
+			return false
+		}
+		if h.left.CompareAndSwap(left, left+n) {
+			return true
+		}
+	}
+}
+
+// refill takes what held lacks from the server, in the background, unless that is under way or the server isn't asked.
+func (l *leases) refill(key string, held *lease) {
+	if held.refilling.Load() || held.breaker.open() || !held.refilling.CompareAndSwap(false, true) {
+		return
+	}
+	if l.calls.Add(1) > leaseCalls || !l.limiter.store.background.start() {
+		l.calls.Add(-1) // the next spend tries again
 		held.refilling.Store(false)
 		return
 	}
+	key = strings.Clone(key)
 	go func() {
-		defer func() {
-			held.refilling.Store(false)
-			<-l.calls
-		}()
-		want := size - held.left.Load() // what is left only falls until this is added
-		if want <= 0 || want > size {
-			return
-		}
-		got, d, err := l.limiter.drain(key, want)
-		if err != nil || got == 0 {
-			return
-		}
-		l.limiter.store.counters.leasedTaken.Add(uint64(got))
-		held.beyond.Store(d.Remaining)
-		held.at.Store(d.At)
-		for {
-			left := held.left.Load()
-			if left < 0 { // given back meanwhile
-				l.giveBack(key, got, d.At)
-				return
-			}
-			if held.left.CompareAndSwap(left, left+got) {
-				return
-			}
-		}
+		l.fill(key, held)
+		held.refilling.Store(false)
+		l.calls.Add(-1)
+		l.limiter.store.background.running.Done()
 	}()
 }
 
-// called counts a call for a key, and gives it a lease if it is hot.
-func (l *leases) called(key string, hash uint64) {
+func (l *leases) fill(key string, held *lease) {
 	size := l.size()
+	held.low.Store(size / 2)
+	left := held.left.Load()
+	if left < 0 || left >= size {
+		return
+	}
+	got, said, err := l.limiter.drain(key, size-left, false)
+	if err != nil || got == 0 {
+		return
+	}
+	l.limiter.store.counters.leasedTaken.Add(uint64(got))
+	held.said.Store(&said)
+	if !held.add(got, size) { // given back meanwhile, or tokens were unspent
+		l.giveBack(key, got, said.At)
+	}
+}
+
+// called counts a call for a key, and gives it a lease if it is hot.
+func (l *leases) called(key string, b *breaker) {
 	second := uint64(l.limiter.store.config.Clock.NanoTime()) / uint64(time.Second) & 0xffff
+	hash := l.limiter.outage.known.hash(key)
 	tag := second<<48 | hash>>32<<16
 	cell := &l.heat[hash%uint64(len(l.heat))]
 	old := cell.Load()
 	if old&^0xffff != tag {
 		old = tag
 	}
-	cell.Store(old + 1) // a count lost to a race makes a lease a call later
-	if size < 2 || old&0xffff+1 < leaseAfter {
+	cell.Store(old + min(1, 0xffff-old&0xffff)) // a count lost to a race makes a lease a call later
+	if old&0xffff+1 < leaseAfter || l.size() < 2 {
 		return
 	}
-	held, _ := l.keys.LoadOrStore(strings.Clone(key), new(lease))
+	held, ok := l.keys.Load(key)
+	if !ok {
+		held, _ = l.keys.LoadOrStore(strings.Clone(key), &lease{breaker: b})
+	}
 	held.used.Store(true)
-	l.refill(key, held, size)
+	l.refill(key, held)
 	l.look()
 }
 
 // look sees to it that idle leases are given back.
 func (l *leases) look() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer == nil && !l.ended {
-		l.timer = time.AfterFunc(leaseIdle, func() {
-			l.giveBackIdle(false)
-			l.mu.Lock()
-			l.timer = nil
-			l.mu.Unlock()
-			if l.keys.Size() > 0 {
-				l.look()
-			}
-		})
+	if l.looking.Load() || l.looking.Swap(true) {
+		return
 	}
+	l.limiter.store.background.after(leaseIdle, func() {
+		l.giveBackIdle(false)
+		l.looking.Store(false)
+		if l.keys.Size() > 0 {
+			l.look()
+		}
+	})
 }
 
 // giveBackIdle gives back the leases that have not been used since the last look, or all of them.
 func (l *leases) giveBackIdle(all bool) {
-	l.keys.Range(func(key string, held *lease) bool {
-		if held.used.Swap(false) && !all {
+	type idle struct {
+		key  string
+		held *lease
+	}
+	inParallel(func(yield func(idle)) {
+		l.keys.Range(func(key string, held *lease) bool {
+			if !held.used.Swap(false) || all {
+				yield(idle{key, held})
+			}
 			return true
+		})
+	}, func(i idle) {
+		left := i.held.left.Swap(givenBack)
+		if left < 0 {
+			return
 		}
-		l.keys.Delete(key)
-		if left := held.left.Swap(givenBack); left > 0 {
-			l.giveBack(key, left, held.at.Load())
+		l.keys.Delete(i.key) // after the swap, so that no second lease can be filled beside one that is still spent from
+		if left > 0 {
+			l.giveBack(i.key, left, i.held.said.Load().At)
 		}
-		return true
 	})
 }
 
 func (l *leases) giveBack(key string, n, at int64) {
 	l.limiter.store.counters.leasedBack.Add(uint64(n))
 	l.limiter.refund(context.Background(), key, n, at)
-}
-
-// close gives everything back.
-func (l *leases) close() {
-	l.mu.Lock()
-	l.ended = true
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.mu.Unlock()
-	l.giveBackIdle(true)
 }

@@ -56,8 +56,7 @@ func TestLeasesNeverAdmitMoreThanTheBurst(t *testing.T) {
 		calls.Add(int64(stats.Calls))
 		assert.Positive(t, stats.LeasedTaken)
 	}
-	last := newStore(t, timedServer{server, &clock}, Config{Servers: 1})
-	last.config.Prefix = prefix
+	last := newStore(t, timedServer{server, &clock}, Config{Servers: 1, Prefix: prefix})
 	l, err := last.Limiter("rule", ratelimit.PerHour(1).Burst(burst), Strict)
 	require.NoError(t, err)
 	assert.EqualValues(t, burst, granted.Load()+l.Peek("k", 0).Remaining, "every token was spent, or given back")
@@ -67,7 +66,7 @@ func TestLeasesNeverAdmitMoreThanTheBurst(t *testing.T) {
 // allIdle reports whether no call for a lease is under way.
 func allIdle(s *Store) bool {
 	for _, l := range s.limiters {
-		if len(l.leases.calls) > 0 {
+		if l.leases.calls.Load() > 0 {
 			return false
 		}
 	}

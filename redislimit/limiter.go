@@ -3,6 +3,8 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -27,12 +29,13 @@ const (
 // Reversible and Remote.
 type Limiter struct {
 	store  *Store
-	name   string
+	tail   string // of its keys on the server, after the client's hash
 	mode   Mode
 	rule   atomic.Pointer[compiled]
 	outage outage
 	denied *denials // nil in mode Strict
 	leases *leases  // nil but in mode Lease
+	closed atomic.Bool
 }
 
 var (
@@ -55,9 +58,10 @@ func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, err
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{store: s, name: name, mode: mode}
+	l := &Limiter{store: s, tail: "}:" + c.kind + ":" + name, mode: mode}
 	l.rule.Store(c)
-	l.outage.store = s
+	l.outage = outage{store: s, shares: make([]atomic.Pointer[share], len(s.breakers))}
+	l.outage.known.seed = maphash.MakeSeed()
 	if mode != Strict {
 		l.denied = newDenials()
 	}
@@ -66,8 +70,24 @@ func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiters = append(s.limiters, l)
+	s.limiters = append(slices.Clone(s.limiters), l)
 	return l, nil
+}
+
+// Close gives the limiter's leased tokens back. The limiter goes on answering, strictly. It never fails.
+func (l *Limiter) Close() error {
+	l.store.mu.Lock()
+	l.store.limiters = slices.DeleteFunc(slices.Clone(l.store.limiters), func(other *Limiter) bool { return other == l })
+	l.store.mu.Unlock()
+	l.closed.Store(true)
+	l.giveBackLeases()
+	return nil
+}
+
+func (l *Limiter) giveBackLeases() {
+	if l.leases != nil {
+		l.leases.giveBackIdle(true)
+	}
 }
 
 // SetRule changes the limit for calls of this process from now on. What clients have used is kept: whole tokens of a
@@ -107,22 +127,21 @@ func (l *Limiter) TakeContext(ctx context.Context, key string, n int64) (ratelim
 			return d, nil
 		}
 	}
-	if l.denied != nil {
-		if d, ok := l.denied.again(key, n, l.store.config.Clock.NanoTime()); ok {
-			l.store.counters.deniedHere.Add(1)
-			return d, nil
-		}
+	if d, ok := l.refusedAgain(rule, key, n); ok {
+		return d, nil
 	}
-	who := l.store.client(key)
-	d, err := l.ask(ctx, "take", rule, who, key, n)
-	switch {
-	case err != nil:
-	case !d.Allowed && l.denied != nil:
-		l.denied.refused(key, n, l.store.config.Clock.NanoTime(), d)
-	case d.Allowed && l.leases != nil:
-		l.leases.called(key, who.hash)
+	return l.ask(ctx, "take", rule, key, n)
+}
+
+// refusedAgain returns the refusal of n tokens of key that is known to hold still.
+func (l *Limiter) refusedAgain(rule *compiled, key string, n int64) (d ratelimit.Decision, ok bool) {
+	if l.denied == nil {
+		return d, false
 	}
-	return d, err
+	if d, ok = l.denied.again(rule, key, n, l.store.config.Clock.NanoTime()); ok {
+		l.store.counters.deniedHere.Add(1)
+	}
+	return d, ok
 }
 
 // Peek returns what Take would say, if it asked the server.
@@ -142,7 +161,7 @@ func (l *Limiter) look(ctx context.Context, key string, n int64) (ratelimit.Deci
 	if never {
 		n = 0
 	}
-	d, err := l.ask(ctx, "peek", rule, l.store.client(key), key, n)
+	d, err := l.ask(ctx, "peek", rule, key, n)
 	if never {
 		d.Allowed, d.RetryAfter = false, ratelimit.Never
 	}
@@ -150,38 +169,47 @@ func (l *Limiter) look(ctx context.Context, key string, n int64) (ratelimit.Deci
 }
 
 // ask has the script do op, take or peek, for n tokens, 0 to the capacity.
-func (l *Limiter) ask(ctx context.Context, op string, rule *compiled, who client, key string, n int64) (ratelimit.Decision, error) {
-	reply, err := l.store.eval(ctx, who.breaker, []string{l.store.key(who, l.name)}, rule.args([]string{op}, n, 0))
+func (l *Limiter) ask(ctx context.Context, op string, rule *compiled, key string, n int64) (ratelimit.Decision, error) {
+	take := op == "take"
+	if b := l.store.breakers[0]; len(l.store.breakers) == 1 && b.open() { // before the key is hashed, which costs more than all the rest
+		l.store.counters.open.Add(1)
+		return l.outage.decide(rule, b, key, n, take), ErrOpen
+	}
+	who := l.store.client(key)
+	reply, err := l.store.eval(ctx, who.breaker, []string{l.serverKey(who)}, rule.args([]string{op}, n, 0))
 	if err != nil {
-		if op == "peek" {
-			n = 0
-		}
-		return l.outage.decide(rule.rule, who, key, n), err
+		return l.outage.decide(rule, who.breaker, key, n, take), err
 	}
 	d := rule.decide(reply, n)
-	l.heard(who, d)
+	if take {
+		l.learn(rule, who, key, n, d)
+	} else {
+		l.heard(key, d)
+	}
 	return d, nil
 }
 
-// heard remembers what the server said of a key, for outages.
-func (l *Limiter) heard(who client, d ratelimit.Decision) {
-	if l.store.config.OnError == Local {
-		l.outage.known.heard(who.hash, d.Remaining, l.store.config.Clock.NanoTime())
+// learn draws the conclusions from the server's decision on n tokens of key.
+func (l *Limiter) learn(rule *compiled, who client, key string, n int64, d ratelimit.Decision) {
+	l.heard(key, d)
+	switch {
+	case !d.Allowed && l.denied != nil:
+		l.denied.refused(rule, key, n, l.store.config.Clock.NanoTime(), d)
+	case d.Allowed && l.leases != nil && !l.closed.Load():
+		l.leases.called(key, who.breaker)
 	}
 }
 
-// drain takes what is there of a key, at most n.
-func (l *Limiter) drain(key string, n int64) (got int64, d ratelimit.Decision, err error) {
-	rule, who := l.rule.Load(), l.store.client(key)
-	reply, err := l.store.eval(context.Background(), who.breaker, []string{l.store.key(who, l.name)},
-		rule.args([]string{"drain"}, min(n, rule.rule.Capacity), 0))
-	if err != nil {
-		return 0, d, err
+// heard remembers what the server said of a key, for outages.
+func (l *Limiter) heard(key string, d ratelimit.Decision) {
+	if l.store.config.OnError == Local {
+		known := &l.outage.known
+		known.heard(known.hash(key), d.Remaining, l.store.config.Clock.NanoTime())
 	}
-	d = rule.decide(reply, 0)
-	l.heard(who, d)
-	return reply[0], d, nil
 }
+
+// serverKey is the server's key for a client under the limiter's rule.
+func (l *Limiter) serverKey(who client) string { return l.store.lead + string(who.tag[:]) + l.tail }
 
 // RefundAt gives back n tokens that were taken at the instant at. If the server can't be reached they are lost.
 func (l *Limiter) RefundAt(key string, n, at int64) {
@@ -192,7 +220,7 @@ func (l *Limiter) RefundAt(key string, n, at int64) {
 
 func (l *Limiter) refund(ctx context.Context, key string, n, at int64) {
 	rule, who := l.rule.Load(), l.store.client(key)
-	_, _ = l.store.eval(ctx, who.breaker, []string{l.store.key(who, l.name)},
+	_, _ = l.store.eval(ctx, who.breaker, []string{l.serverKey(who)},
 		rule.args([]string{"refund"}, min(n, rule.rule.Capacity), floorMicros(at)))
 	if l.denied != nil {
 		l.denied.forget(key)

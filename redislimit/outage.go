@@ -3,11 +3,13 @@ package redislimit
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/casgate/ratelimit"
+	"github.com/puzpuzpuz/xsync/v4"
 )
 
 // Policy says how a decision is made when the server can't make it.
@@ -31,27 +33,37 @@ func (p Policy) String() string {
 	return [...]string{"local", "open", "closed"}[p]
 }
 
+// retryOutage is the wait that a refusal for want of the server names: nobody knows the real one.
+const retryOutage = time.Second
+
 // outage is what one limiter answers by while the server can't.
 type outage struct {
 	store *Store
 	known known // what the server last said of keys
 
-	mu    sync.Mutex // held while share changes
-	share atomic.Pointer[share]
-	spent spent // what was allowed by it, to be taken from the server when that is back
+	mu     sync.Mutex              // held while a share changes
+	shares []atomic.Pointer[share] // by breaker; nil: none needed since it last closed
 }
 
-// share is this server's part of the rule, for one outage.
+// share is this server's part of a rule, for one outage.
 type share struct {
 	ratelimit.Local
-	of      ratelimit.Rule // the whole rule
+	of      *compiled // the whole rule
+	part    ratelimit.Rule
 	servers int
-	seeding [64]sync.Mutex // by key: one call at a time decides what a key starts with
+	*started
 }
 
-// decide is the policy's answer to n tokens, 0 to its capacity, of a client's key under rule.
-func (o *outage) decide(rule ratelimit.Rule, who client, key string, n int64) ratelimit.Decision {
-	d := o.answer(rule, who, key, n)
+// started is what was met in an outage: the tokens allowed of each key, which the server must be told of.
+type started struct {
+	keys  *xsync.Map[string, *atomic.Int64]
+	locks [64]sync.Mutex // by key: one call at a time decides what it starts with
+}
+
+// decide is the policy's answer to n tokens, 0 to its capacity, of a client's key under rule. Unless it takes, it tells
+// what it would answer.
+func (o *outage) decide(rule *compiled, b *breaker, key string, n int64, take bool) ratelimit.Decision {
+	d := o.answer(rule, b, key, n, take)
 	if d.Allowed {
 		o.store.counters.errorAllowed.Add(1)
 	} else {
@@ -60,102 +72,112 @@ func (o *outage) decide(rule ratelimit.Rule, who client, key string, n int64) ra
 	return d
 }
 
-func (o *outage) answer(rule ratelimit.Rule, who client, key string, n int64) ratelimit.Decision {
-	now := o.store.config.Clock.NanoTime()
-	refused := ratelimit.Decision{Limit: rule.Capacity, RetryAfter: retryOutage, At: now}
+func (o *outage) answer(rule *compiled, b *breaker, key string, n int64, take bool) ratelimit.Decision {
+	now, limit := o.store.config.Clock.NanoTime(), rule.rule.Capacity
+	refused := ratelimit.Decision{Limit: limit, RetryAfter: retryOutage, At: now}
 	switch o.store.config.OnError {
 	case Open:
-		return ratelimit.Decision{Allowed: true, Limit: rule.Capacity, Remaining: rule.Capacity - n, At: now}
+		return ratelimit.Decision{Allowed: true, Limit: limit, Remaining: limit - n, At: now}
 	case Closed:
 		return refused
 	}
-	s, err := o.shareOf(rule)
+	s, err := o.shareOf(rule, b)
 	if err != nil { // too small a share to be counted
 		return refused
 	}
-	s.seed(o, who, key, now)
-	d := s.TakeAt(key, n, now)
+	owed := s.start(o, b, key, now)
+	var d ratelimit.Decision
+	if take {
+		d = s.TakeAt(key, n, now)
+	} else {
+		d = s.Peek(key, n)
+	}
 	if d.RetryAfter == ratelimit.Never {
 		return refused // more than the share holds, but not more than the rule
 	}
-	if d.Allowed && n > 0 {
-		o.spent.add(key, n)
-		o.store.debts.arm()
+	if take && d.Allowed && owed != nil {
+		owed.Add(n)
 	}
+	d.Limit = limit
 	return d
 }
 
-// retryOutage is the wait that a refusal for want of the server names: nobody knows the real one.
-const retryOutage = time.Second
-
 // shareOf returns the share in force, made anew when the rule or the fleet has changed.
-func (o *outage) shareOf(r ratelimit.Rule) (*share, error) {
+func (o *outage) shareOf(rule *compiled, b *breaker) (*share, error) {
 	servers := o.store.fleet.size()
-	if s := o.share.Load(); s != nil && s.of == r && s.servers == servers {
+	if s := o.shares[b.index].Load(); s != nil && s.of == rule && s.servers == servers {
 		return s, nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	old := o.share.Load()
-	if old != nil && old.of == r && old.servers == servers {
+	old := o.shares[b.index].Load()
+	if old != nil && old.of == rule && old.servers == servers {
 		return old, nil
 	}
-	rule, err := r.Split(servers)
+	part, err := rule.rule.Split(servers)
 	if err != nil {
 		return nil, err
 	}
-	if old != nil && old.of.Algorithm == r.Algorithm {
-		if err := old.SetRule(rule); err != nil {
+	next := &share{of: rule, part: part, servers: servers}
+	if old != nil {
+		if err := old.SetRule(part); err != nil {
 			return nil, err
 		}
-		next := &share{Local: old.Local, of: r, servers: servers}
-		o.share.Store(next)
-		return next, nil
+		next.Local, next.started = old.Local, old.started
+	} else {
+		next.started = &started{keys: xsync.NewMap[string, *atomic.Int64]()}
+		next.Local, err = ratelimit.New(part, ratelimit.Config{Clock: o.store.config.Clock, MaxKeys: o.store.localKeys()})
+		if err != nil {
+			return nil, err
+		}
 	}
-	local, err := ratelimit.New(rule, ratelimit.Config{Clock: o.store.config.Clock, MaxKeys: o.store.config.LocalKeys})
-	if err != nil {
-		return nil, err
+	o.shares[b.index].Store(next)
+	if old == nil && !b.open() {
+		b.settleSoon()
 	}
-	next := &share{Local: local, of: r, servers: servers}
-	o.share.Store(next)
 	return next, nil
 }
 
-// seed sees to it that a key that the share doesn't hold, and hence takes for full, starts with no more than its part
-// of what was last known, and of what has come back since.
-func (s *share) seed(o *outage, who client, key string, now int64) {
-	rule := s.Rule()
-	if s.Peek(key, 0).Remaining < rule.Capacity {
-		return
+// start sees to it that a key first met in this outage has no more than its part of what was last known, and of what has
+// come back since. It returns what is owed on the key; nil if there are too many keys to tell.
+func (s *share) start(o *outage, b *breaker, key string, now int64) *atomic.Int64 {
+	if owed, ok := s.keys.Load(key); ok {
+		return owed
 	}
-	lock := &s.seeding[who.hash%uint64(len(s.seeding))]
+	hash := o.known.hash(key)
+	lock := &s.locks[hash%uint64(len(s.locks))]
 	lock.Lock()
 	defer lock.Unlock()
-	if s.Peek(key, 0).Remaining < rule.Capacity {
-		return
+	if owed, ok := s.keys.Load(key); ok {
+		return owed
 	}
-	start, since := int64(1), who.breaker.since.Load()
-	if remaining, at, ok := o.known.last(who.hash); ok {
-		start, since = remaining/int64(s.servers), at
+	if s.Peek(key, 0).Remaining == s.part.Capacity { // the share doesn't hold it, so it counts as full
+		tokens, since := int64(1), b.troubled(now)
+		if remaining, at, ok := o.known.last(hash); ok {
+			tokens, since = remaining/int64(s.servers), at
+		}
+		if tokens += refilled(s.part, now-since); tokens < s.part.Capacity {
+			s.TakeAt(key, s.part.Capacity-tokens, now)
+		}
 	}
-	if start = start + refilled(rule, now-since); start < rule.Capacity {
-		s.TakeAt(key, rule.Capacity-max(start, 0), now)
+	if s.keys.Size() >= o.store.localKeys() {
+		return nil
 	}
+	owed := new(atomic.Int64)
+	s.keys.Store(strings.Clone(key), owed)
+	return owed
 }
 
 // undo gives back n tokens of key that the share allowed at the instant at.
-func (o *outage) undo(key string, n, at int64) {
-	if s := o.share.Load(); s != nil {
-		s.RefundAt(key, n, at)
-		o.spent.add(key, -n)
+func (o *outage) undo(b *breaker, key string, n, at int64) {
+	s := o.shares[b.index].Load()
+	if s == nil {
+		return
 	}
-}
-
-// reset forgets the outage: the next one starts anew.
-func (o *outage) reset() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.share.Store(nil)
+	if owed, ok := s.keys.Load(key); ok {
+		owed.Add(-n)
+	}
+	s.RefundAt(key, n, at)
 }
 
 // refilled returns the whole tokens that come back in ns: of a window, all of them when it is over.

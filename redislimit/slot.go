@@ -6,7 +6,7 @@ const (
 )
 
 // slotOf returns the Cluster slot of a hash tag: CRC-16/XMODEM modulo 16384, as the Redis Cluster specification has it.
-func slotOf(tag string) int {
+func slotOf(tag []byte) int {
 	var crc uint16
 	for i := range len(tag) {
 		crc ^= uint16(tag[i]) << 8

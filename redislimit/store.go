@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -32,17 +31,19 @@ type Store struct {
 	server   Server
 	config   Config
 	script   *Script
-	macs     sync.Pool // of keyed hashes
+	lead     string    // what every key begins with
+	hashers  sync.Pool // of *hasher
 	breakers []*breaker
 	fleet    *fleet
-	debts    debts
 	counters counters
 	warned   atomic.Int64 // the instant of the last warning, ns
 
+	background background
+	closing    sync.Once
 	disconnect func() // nil if the connection isn't the store's own
 
 	mu       sync.Mutex
-	limiters []*Limiter
+	limiters []*Limiter // copied on change
 }
 
 // New returns a store on server. The error wraps ratelimit.ErrInvalidConfig and names the field, the value and the bound.
@@ -54,67 +55,78 @@ func New(server Server, c Config) (*Store, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	s := &Store{server: server, config: c, script: takeScript}
-	s.macs.New = func() any { return hmac.New(sha256.New, s.config.Secret) }
+	s := &Store{server: server, config: c, script: takeScript, lead: c.Prefix + ":{"}
+	s.hashers.New = func() any { return &hasher{mac: hmac.New(sha256.New, s.config.Secret)} }
 	s.breakers = make([]*breaker, 1)
 	if c.Cluster {
 		s.breakers = make([]*breaker, slots/slotsPerBreaker)
 	}
 	for i := range s.breakers {
-		s.breakers[i] = s.newBreaker()
+		s.breakers[i] = &breaker{store: s, index: i}
 	}
-	s.debts.store = s
 	s.warned.Store(math.MinInt64)
 	s.fleet = newFleet(s)
 	return s, nil
 }
 
-// Close gives leased tokens back and ends what runs in the background. Limiters go on answering, by the outage policy.
+// Close ends what runs in the background, gives leased tokens back, and takes from the server what was allowed without
+// it, if it answers. Limiters go on answering; on a store from Dial, by the outage policy.
 func (s *Store) Close() {
-	s.mu.Lock()
-	limiters := s.limiters
-	s.mu.Unlock()
-	for _, l := range limiters {
-		if l.leases != nil {
-			l.leases.close()
+	s.closing.Do(func() {
+		s.background.close()
+		for _, l := range s.all() {
+			l.giveBackLeases()
 		}
-	}
-	for _, b := range s.breakers {
-		b.close()
-	}
-	s.debts.close()
-	s.fleet.close()
-	if s.disconnect != nil {
-		s.disconnect()
-	}
+		for _, b := range s.breakers {
+			if !b.open() && s.settle(b) != nil {
+				break
+			}
+		}
+		s.fleet.close()
+		if s.disconnect != nil {
+			s.disconnect()
+		}
+	})
 }
+
+// all returns the limiters.
+func (s *Store) all() []*Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.limiters
+}
+
+// localKeys bounds the keys held for one breaker's part of an outage.
+func (s *Store) localKeys() int { return max(s.config.LocalKeys/len(s.breakers), 1) }
 
 // client is a client's key on its way to the server: hashed, so that credentials don't leave the process and no byte of
 // a key can break the hash tag.
 type client struct {
-	tag     string // 32 hex digits; all rules of one client have it as their hash tag, hence are on one node of a Cluster
-	hash    uint64
+	tag     [2 * tagBytes]byte // hex; all rules of one client have it as their hash tag, hence are on one node of a Cluster
 	breaker *breaker
 }
 
-func (s *Store) client(key string) client {
-	mac := s.macs.Get().(hash.Hash)
-	mac.Reset()
-	mac.Write([]byte(key))
-	var sum [sha256.Size]byte
-	mac.Sum(sum[:0])
-	s.macs.Put(mac)
-	c := client{tag: hex.EncodeToString(sum[:16]), hash: binary.LittleEndian.Uint64(sum[:])}
-	c.breaker = s.breakers[0]
-	if len(s.breakers) > 1 {
-		c.breaker = s.breakers[slotOf(c.tag)/slotsPerBreaker]
-	}
-	return c
+const tagBytes = 16
+
+type hasher struct {
+	mac hash.Hash
+	key []byte
+	sum [sha256.Size]byte
 }
 
-// key is the server's key for a client under the rule of that name.
-func (s *Store) key(c client, rule string) string {
-	return s.config.Prefix + ":{" + c.tag + "}:" + rule
+func (s *Store) client(key string) client {
+	h := s.hashers.Get().(*hasher)
+	h.mac.Reset()
+	h.key = append(h.key[:0], key...)
+	h.mac.Write(h.key)
+	h.mac.Sum(h.sum[:0])
+	c := client{breaker: s.breakers[0]}
+	hex.Encode(c.tag[:], h.sum[:tagBytes])
+	s.hashers.Put(h)
+	if len(s.breakers) > 1 {
+		c.breaker = s.breakers[slotOf(c.tag[:])/slotsPerBreaker]
+	}
+	return c
 }
 
 // eval runs the script on the keys of one or more rules, within the budget, if b lets it.

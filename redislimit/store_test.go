@@ -41,10 +41,12 @@ func dial(t testing.TB, addr string) Server {
 
 var storeNumber atomic.Int64
 
-// newStore returns a store on server whose keys no other test's store shares.
+// newStore returns a store on server whose keys no other test's store shares, unless it has a prefix.
 func newStore(t testing.TB, server Server, c Config) *Store {
 	t.Helper()
-	c.Prefix = "t" + strconv.FormatInt(storeNumber.Add(1), 10)
+	if c.Prefix == "" {
+		c.Prefix = "t" + strconv.FormatInt(storeNumber.Add(1), 10)
+	}
 	if c.Budget == 0 {
 		c.Budget = 10e9 // a test of decisions isn't one of time
 	}
