@@ -1,0 +1,246 @@
+package redislimit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/limittest"
+	"github.com/casgate/ratelimit/redislimit/redistest"
+)
+
+// raw is a connection for looking at what the server holds.
+type raw struct {
+	testing.TB
+	client rueidis.Client
+}
+
+func rawOn(t testing.TB, addr string) raw {
+	t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return raw{t, client}
+}
+
+func (r raw) do(words ...string) rueidis.RedisResult {
+	r.Helper()
+	reply := r.client.Do(context.Background(), r.client.B().Arbitrary(words...).Build())
+	require.NoError(r, reply.NonRedisError())
+	return reply
+}
+
+func (r raw) int(words ...string) int64 {
+	r.Helper()
+	n, err := r.do(words...).AsInt64()
+	require.NoError(r, err)
+	return n
+}
+
+func (r raw) text(words ...string) string {
+	r.Helper()
+	s, err := r.do(words...).ToString()
+	require.NoError(r, err)
+	return s
+}
+
+func (r raw) keys(pattern string) []string {
+	r.Helper()
+	keys, err := r.do("KEYS", pattern).AsStrSlice()
+	require.NoError(r, err)
+	return keys
+}
+
+// counting counts calls to the server.
+type counting struct {
+	Server
+	calls atomic.Int64
+}
+
+func (c *counting) Eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
+	c.calls.Add(1)
+	return c.Server.Eval(ctx, script, keys, args)
+}
+
+// every returns a rule of each algorithm.
+func every(capacity int64, per time.Duration) []ratelimit.Rule {
+	var rules []ratelimit.Rule
+	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
+		rules = append(rules, ratelimit.Rule{Algorithm: a, Capacity: capacity, Refill: ratelimit.Rate{Tokens: capacity, Per: per}})
+	}
+	return rules
+}
+
+// A key lives until its state is as if never seen, in milliseconds rounded up, and never without end, on the server's own
+// clock with the script that users run.
+func TestKeysExpireWhenTheirStateStopsToMatter(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	server, r := dial(t, addr), rawOn(t, addr)
+	for _, per := range []time.Duration{time.Second, 7 * time.Hour, 365 * 24 * time.Hour} {
+		for _, rule := range every(10, per) {
+			s := newStore(t, server, Config{Servers: 1})
+			l, err := s.Limiter("rule", rule, Strict)
+			require.NoError(t, err)
+			for _, n := range []int64{1, 3, 6} {
+				d := l.Take("k", n)
+				key := r.keys(s.config.Prefix + ":*}:?:rule")
+				require.Len(t, key, 1)
+				ttl := time.Duration(r.int("PTTL", key[0])) * time.Millisecond
+				now, err := r.do("TIME").AsIntSlice()
+				require.NoError(t, err)
+				passed := time.Duration(now[0]*1e9 + now[1]*1e3 - d.At)
+				if ttl < 0 { // gone meanwhile
+					require.GreaterOrEqual(t, passed, d.ResetAfter)
+					continue
+				}
+				assert.GreaterOrEqual(t, ttl+time.Millisecond, d.ResetAfter-passed, "%v %v", rule.Algorithm, per)
+				assert.LessOrEqual(t, ttl, d.ResetAfter+2*time.Millisecond, "%v %v", rule.Algorithm, per)
+			}
+		}
+	}
+}
+
+// A bucket that is full again, by time or by a refund, is no key.
+func TestNothingIsKeptOfAFullBucket(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	s, r := newStore(t, dial(t, addr), Config{Servers: 1}), rawOn(t, addr)
+	for i, rule := range every(10, time.Hour) {
+		l, err := s.Limiter("rule"+strconv.Itoa(i), rule, Strict)
+		require.NoError(t, err)
+		first, second := l.Take("k", 2), l.Take("k", 3)
+		l.RefundAt("k", 3, second.At)
+		l.RefundAt("k", 2, first.At)
+		assert.EqualValues(t, 10, l.Peek("k", 0).Remaining, rule.Algorithm)
+		assert.Empty(t, r.keys("*:rule"+strconv.Itoa(i)), rule.Algorithm)
+	}
+}
+
+// A refusal, a look, and a request for more than the limit leave the server's data as it was: not a write is
+// propagated, no key is made, none changes, and none lives longer.
+func TestRefusalsWriteNothing(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	s, r := newStore(t, dial(t, addr), Config{Servers: 1}), rawOn(t, addr)
+	for i, rule := range every(3, 10*time.Minute) {
+		l, err := s.Limiter("rule"+strconv.Itoa(i), rule, Strict)
+		require.NoError(t, err)
+		require.True(t, l.Take("k", 3).Allowed)
+		key := r.keys("*:rule" + strconv.Itoa(i))
+		require.Len(t, key, 1)
+		state := func() string {
+			info := r.text("INFO", "persistence")
+			_, changes, _ := strings.Cut(info, "rdb_changes_since_last_save:")
+			changes, _, _ = strings.Cut(changes, "\r\n")
+			return fmt.Sprint(changes, r.text("DUMP", key[0]), r.int("PEXPIRETIME", key[0]), r.int("DBSIZE"))
+		}
+		before := state()
+		for range 5 {
+			assert.False(t, l.TryAcquire("k"))
+			l.Take("k", 0)
+			l.Take("k", 4)
+			l.Take("another", 4)
+			l.Take("another", -1)
+			l.Peek("another", 1)
+			l.RefundAt("another", 1, l.Peek("another", 1).At)
+		}
+		assert.Equal(t, before, state(), rule.Algorithm)
+	}
+}
+
+// Keys and arguments on the wire: hashed clients, one hash tag a client, many slots for many.
+func TestKeysOnTheWire(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	s, r := newStore(t, dial(t, addr), Config{Servers: 1, Secret: []byte("of the fleet")}), rawOn(t, addr)
+	l, err := s.Limiter("per key", ratelimit.PerHour(10).Burst(10), Strict)
+	require.NoError(t, err)
+	tags, found := map[string]bool{}, map[int]bool{}
+	for i := range 1000 {
+		key := "{s3cret" + strconv.Itoa(i) + "}"
+		require.True(t, l.TryAcquire(key))
+		tag := s.client(key).tag
+		tags[string(tag[:])], found[slotOf(tag[:])] = true, true
+	}
+	for _, key := range r.keys("*") {
+		head, rest, _ := strings.Cut(key, "{")
+		tag, tail, _ := strings.Cut(rest, "}")
+		assert.Equal(t, []string{s.config.Prefix + ":", ":b:per key"}, []string{head, tail})
+		assert.True(t, tags[tag], key)
+		assert.Equal(t, int64(slotOf([]byte(tag))), clusterSlot(key))
+	}
+	assert.Greater(t, len(found), 900, "keys are spread over the slots")
+	other := newStore(t, dial(t, addr), Config{Servers: 1, Secret: []byte("of another")})
+	assert.NotEqual(t, s.client("k").tag, other.client("k").tag)
+}
+
+// clusterSlot is the slot of a whole key, worked out bit by bit from its hash tag.
+func clusterSlot(key string) int64 {
+	tag := key[strings.IndexByte(key, '{')+1 : strings.IndexByte(key, '}')]
+	var remainder int64
+	for _, bit := range tag + "\x00\x00" { // polynomial division of the message, 16 zero bits appended
+		for i := 7; i >= 0; i-- {
+			remainder = remainder<<1 | int64(bit>>i&1)
+			if remainder&0x10000 != 0 {
+				remainder ^= 0x11021
+			}
+		}
+	}
+	return remainder % 16384
+}
+
+// All rules of a client are decided by one call, all or none; a local limiter's part is given back if they refuse.
+func TestTakeAllIsOneCall(t *testing.T) {
+	server := &counting{Server: dial(t, redistest.Start(t).Addr)}
+	s := newStore(t, server, Config{Servers: 1})
+	var claims []ratelimit.Claim
+	for i, rule := range every(10, time.Hour) {
+		l, err := s.Limiter("rule"+strconv.Itoa(i), rule, Strict)
+		require.NoError(t, err)
+		claims = append(claims, ratelimit.Claim{Limiter: l, Key: "k", N: int64(i + 1)})
+	}
+	local, err := ratelimit.New(ratelimit.PerHour(10).Burst(10), ratelimit.Config{Clock: new(limittest.ManualClock)})
+	require.NoError(t, err)
+	claims = append(claims, ratelimit.Claim{Limiter: local, Key: "k", N: 1})
+	for i := range 2 {
+		server.calls.Store(0)
+		d, _ := ratelimit.TakeAll(claims)
+		require.True(t, d.Allowed)
+		assert.EqualValues(t, 1, server.calls.Load())
+		assert.EqualValues(t, 9-i, local.Peek("k", 0).Remaining)
+	}
+	d, binding := ratelimit.TakeAll(claims) // the fourth has 2 of 10 left, and 4 are asked for
+	assert.False(t, d.Allowed)
+	assert.Equal(t, 3, binding)
+	assert.EqualValues(t, 8, local.Peek("k", 0).Remaining, "the local part was given back")
+	for i := range 4 {
+		assert.EqualValues(t, 10-2*(i+1), claims[i].Limiter.Peek("k", 0).Remaining, "rule %d", i)
+	}
+	server.calls.Store(0)
+	local.Take("k", 8)
+	d, _ = ratelimit.TakeAll(claims)
+	assert.False(t, d.Allowed)
+	assert.Zero(t, server.calls.Load(), "a local refusal asks no server")
+}
+
+// Two limiters of one name are one limit, in one transaction, too.
+func TestLimitersOfOneNameInOneTransaction(t *testing.T) {
+	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	a, err := s.Limiter("rule", ratelimit.PerHour(3).Burst(3), Strict)
+	require.NoError(t, err)
+	b, err := s.Limiter("rule", ratelimit.PerHour(3).Burst(3), Strict)
+	require.NoError(t, err)
+	claims := []ratelimit.Claim{{Limiter: a, Key: "k", N: 1}, {Limiter: b, Key: "k", N: 1}}
+	d, _ := ratelimit.TakeAll(claims)
+	assert.True(t, d.Allowed)
+	assert.EqualValues(t, 1, a.Peek("k", 0).Remaining)
+	d, _ = ratelimit.TakeAll(claims)
+	assert.False(t, d.Allowed)
+	assert.EqualValues(t, 1, a.Peek("k", 0).Remaining, "given back")
+}
