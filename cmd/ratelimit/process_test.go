@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -125,9 +124,3 @@ func fails(t *testing.T, status int, args ...string) string {
 	require.Equal(t, status, run(ctx, nil, args, &out, &err), "%v: %s%s", args, &out, &err)
 	return strings.TrimSuffix(err.String(), "\n")
 }
-
-// How long tests wait for other processes, and how often they look.
-const (
-	waiting = time.Minute
-	poll    = 2 * time.Millisecond
-)

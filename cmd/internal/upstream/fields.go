@@ -1,9 +1,6 @@
 package upstream
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // fields are the header fields that stood in a response before the upstream answered: those of the limits.
 type fields []field
@@ -29,31 +26,23 @@ func (f fields) restore(h http.Header) {
 }
 
 // precede makes the upstream's fields fit behind ours. The lists RateLimit and RateLimit-Policy merge. The others hold
-// one value each, and the client would get two that differ: ours, which it met first, stays.
+// one value each, and the client would get two that differ: ours, which it met first, stays. Of the X- fields, none of
+// the upstream's stays beside one of ours: they are read together.
 func (f fields) precede(upstream http.Header) {
 	for _, own := range f {
-		if !merges(own.name) {
-			delete(upstream, own.name)
+		if merges(own.name) {
+			continue
 		}
-	}
-	if f.limits() {
-		for name := range upstream {
-			if strings.HasPrefix(name, "X-Ratelimit-") {
-				delete(upstream, name) // one of another set would contradict ours, too
+		delete(upstream, own.name)
+		if own.name == xFields[0] {
+			for _, name := range xFields[1:] {
+				delete(upstream, name)
 			}
 		}
 	}
 }
 
-// limits reports whether ours tell of a limit in the X- form.
-func (f fields) limits() bool {
-	for _, own := range f {
-		if strings.HasPrefix(own.name, "X-Ratelimit-") {
-			return true
-		}
-	}
-	return false
-}
+var xFields = [...]string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Used", "X-Ratelimit-Policy"}
 
 // merges reports whether name is a list, of which a response may have several.
 func merges(name string) bool {
