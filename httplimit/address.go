@@ -93,16 +93,13 @@ func isPort(s string) bool {
 	return len(s) <= len(":65535")
 }
 
-// embedded returns the IPv4 address within an IPv6 address of a transition mechanism, so that its clients don't all
+// embedded returns the IPv4 address within addr, an IPv6 address of a transition mechanism, so that its clients don't all
 // share the mechanism's /64: NAT64's well-known prefix 64:ff9b::/96 (RFC 6052), 6to4's 2002::/16 (RFC 3056, in bits 16
 // to 47) and Teredo's 2001::/32 (RFC 4380, the last 32 bits, inverted). Other addresses are returned as they are.
 //
 // It serves keys only. Whether an address is trusted, or on a list, is decided by the address itself: 2002:a00:1:: must
 // not pass for a proxy at 10.0.0.1.
 func embedded(addr netip.Addr) netip.Addr {
-	if addr.Is4() {
-		return addr
-	}
 	b := addr.As16()
 	switch {
 	case b[0] == 0x00 && b[1] == 0x64 && [10]byte(b[2:12]) == [10]byte{0xff, 0x9b}:
@@ -118,7 +115,9 @@ func embedded(addr netip.Addr) netip.Addr {
 // appendAddr appends the key part of addr cut to bits4 or bits6: its family, the number of bits, the bytes that hold
 // them. It delimits itself.
 func appendAddr(dst []byte, addr netip.Addr, bits4, bits6 int) []byte {
-	addr = embedded(addr)
+	if !addr.Is4() {
+		addr = embedded(addr)
+	}
 	if addr.Is4() {
 		raw := addr.As4()
 		return appendBits(append(dst, kindIPv4, byte(bits4)), raw[:], bits4)

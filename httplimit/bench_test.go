@@ -1,7 +1,9 @@
 package httplimit_test
 
 import (
+	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/casgate/ratelimit"
@@ -78,4 +80,36 @@ func BenchmarkFilter(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What an attacker costs: each request is refused, told so, and counted among the top keys.
+func BenchmarkRefusal(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		accept []string
+	}{{"body=json", nil}, {"body=text", []string{"text/html"}}} {
+		b.Run(c.name, func(b *testing.B) {
+			h := mustNew(b, httplimit.Config{Rules: []httplimit.Rule{{Limit: ratelimit.PerDay(1).Burst(1)}}}).Wrap(nothing{})
+			w, r := newSink(), from("192.0.2.1:4711")
+			r.Header["Accept"] = c.accept
+			h.ServeHTTP(w, r)
+			b.ReportAllocs()
+			for b.Loop() {
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// With RunParallel and -cpu: the counters, the pool and the clients are each processor's own.
+func BenchmarkFilterParallel(b *testing.B) {
+	h := mustNew(b, httplimit.Config{Rules: []httplimit.Rule{{Limit: generous}}, When: httplimit.Never}).Wrap(nothing{})
+	var client atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		w, r := newSink(), from(fmt.Sprintf("192.0.2.%d:4711", client.Add(1)%256))
+		for pb.Next() {
+			h.ServeHTTP(w, r)
+		}
+	})
 }

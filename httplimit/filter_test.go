@@ -250,3 +250,24 @@ func TestDecideWritesNothing(t *testing.T) {
 	httplimit.Verdict{}.SetHeaders(h) // of no filter: nothing
 	assert.Empty(t, httplimit.Verdict{}.Results())
 }
+
+func TestDecideSkipsAndTells(t *testing.T) {
+	told := 0
+	c := still(httplimit.Rule{Limit: ratelimit.PerHour(1).Burst(1)})
+	c.Skip = func(r *http.Request) bool { return r.Method == "OPTIONS" }
+	c.OnLimit = func(*http.Request, httplimit.Verdict) { told++ }
+	f := mustNew(t, c)
+	preflight := from("192.0.2.1:1")
+	preflight.Method = "OPTIONS"
+	for range 3 {
+		v := f.Decide(preflight)
+		assert.True(t, v.Allowed)
+		h := http.Header{}
+		v.SetHeaders(h)
+		assert.Empty(t, h)
+	}
+	assert.True(t, f.Decide(from("192.0.2.1:1")).Allowed)
+	assert.Zero(t, told)
+	assert.False(t, f.Decide(from("192.0.2.1:1")).Allowed)
+	assert.Equal(t, 1, told)
+}

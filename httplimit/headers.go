@@ -80,7 +80,7 @@ func (t *table) setHeaders(h http.Header, outs []outcome, binding int, reason Re
 		}
 	}
 	if reason == Limited || reason == Unavailable {
-		w.retryAfter(outs[binding].decision.RetryAfter, reason)
+		w.retryAfter(outs[binding].decision.RetryAfter)
 	}
 	if w.count > 0 {
 		w.writeTo(h)
@@ -103,11 +103,10 @@ func (t *table) tells(d *ratelimit.Decision) bool {
 
 // retryAfter writes Retry-After (RFC 9110 10.2.3): whole seconds, rounded up, at least 1. Where no waiting helps, there
 // is none.
-func (w *fields) retryAfter(d time.Duration, reason Reason) {
-	if d == ratelimit.Never && reason == Limited {
-		return
+func (w *fields) retryAfter(d time.Duration) {
+	if d != ratelimit.Never {
+		w.number(fieldRetryAfter, max(seconds(d), 1))
 	}
-	w.number(fieldRetryAfter, max(seconds(d), 1))
 }
 
 // policies writes RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers, revisions 8 to 12), which holds an item for

@@ -212,3 +212,13 @@ func TestNestedFilters(t *testing.T) {
 		assert.Equal(t, []string{"30"}, r.Header.Values("X-RateLimit-Reset"))
 	}
 }
+
+// What stands in the X- fields and isn't ours to understand is replaced.
+func TestForeignFields(t *testing.T) {
+	f := mustNew(t, still(httplimit.Rule{Name: "api", Limit: ratelimit.PerMinute(2).Burst(2)}))
+	for _, foreign := range []string{"many", "-1", "", "9"} {
+		h := http.Header{"X-Ratelimit-Limit": {"10"}, "X-Ratelimit-Remaining": {foreign}}
+		f.Decide(withKey(foreign)).SetHeaders(h)
+		assert.Equal(t, []string{"2"}, h["X-Ratelimit-Limit"], foreign)
+	}
+}

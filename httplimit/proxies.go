@@ -64,7 +64,7 @@ const (
 // clientAddr returns the address of the client of r; false if nobody who is believed names one, and the peer has none.
 func clientAddr(p *rules.Proxies, r *http.Request) (netip.Addr, bool) {
 	hop, ok := parseAddr(r.RemoteAddr)
-	if !trusts(p, r, hop, ok) {
+	if p.Trusted.Empty() && !p.Unix || !trusts(p, r, hop, ok) {
 		return hop, ok
 	}
 	var lines []string

@@ -104,6 +104,29 @@ func TestRefundOfSeveralRules(t *testing.T) {
 	}
 }
 
+// What is given back is what was taken: no more of it, and nothing for a rule that had refused.
+func TestRefundIsWhatWasTaken(t *testing.T) {
+	f := mustNew(t, still(
+		httplimit.Rule{Name: "bulk", Limit: ratelimit.PerHour(100).Burst(100), Refund: httplimit.OnFailure, Cost: func(*http.Request) int64 { return 10 }},
+		httplimit.Rule{Name: "shadow", Limit: ratelimit.PerHour(2).Burst(2), Refund: httplimit.OnFailure, Mode: httplimit.Shadow},
+	))
+	status := 200
+	h := f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+	left := func() (got [2]int64) {
+		for i, e := range f.Explain(from("192.0.2.1:1")) {
+			got[i] = e.Limiter.Peek(e.RawKey, 0).Remaining
+		}
+		return got
+	}
+	for range 3 {
+		get(h, "192.0.2.1:1")
+	}
+	assert.Equal(t, [2]int64{70, 0}, left())
+	status = 500
+	get(h, "192.0.2.1:1")
+	assert.Equal(t, [2]int64{70, 0}, left())
+}
+
 // The wrapped writer can what the writer can, over real connections.
 func TestRefundKeepsWhatTheWriterCan(t *testing.T) {
 	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))

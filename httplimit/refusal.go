@@ -1,8 +1,8 @@
 package httplimit
 
 import (
-	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -11,14 +11,6 @@ const (
 	problemQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 	problemCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
-
-// problem is the body of a refusal.
-type problem struct {
-	Type     string   `json:"type,omitempty"` // none is about:blank: no more than the status says
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Violated []string `json:"violated-policies,omitempty"`
-}
 
 // Refuse answers r with the verdict, as the filter would: the rate-limit fields, Retry-After, the status, a body; or
 // Config.Refuse. It is for those who call Decide themselves.
@@ -29,26 +21,42 @@ func (f *Filter) Refuse(w http.ResponseWriter, r *http.Request, v Verdict) {
 
 func writeRefusal(w http.ResponseWriter, r *http.Request, v Verdict) {
 	status := v.Status()
-	p := problem{Title: http.StatusText(status), Status: status}
-	switch v.Reason {
-	case Limited:
-		p.Type = problemQuota
-	case Unavailable:
-		p.Type = problemCapacity
-	}
-	for _, o := range v.outcomes() {
-		if p.Type != "" && o.told() && !o.decision.Allowed {
-			p.Violated = append(p.Violated, o.rule.name)
-		}
-	}
-	contentType, body := "text/plain; charset=utf-8", []byte(p.Title)
+	contentType, body := "text/plain; charset=utf-8", []byte(http.StatusText(status))
 	if acceptsJSON(r.Header["Accept"]) {
-		contentType = "application/problem+json"
-		body, _ = json.Marshal(p) // of strings and an int: it can't fail
+		contentType, body = "application/problem+json", v.appendProblem(nil)
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	w.Write(append(body, '\n')) // a client that has gone is nobody's concern
+}
+
+// appendProblem appends the JSON of the problem that a refusal is. None of its texts needs an escape.
+func (v *Verdict) appendProblem(dst []byte) []byte {
+	dst = append(dst, '{')
+	kind := map[Reason]string{Limited: problemQuota, Unavailable: problemCapacity}[v.Reason]
+	if kind != "" { // otherwise it is about:blank: no more than the status says
+		dst = append(dst, `"type":"`...)
+		dst = append(dst, kind...)
+		dst = append(dst, `",`...)
+	}
+	dst = append(dst, `"title":"`...)
+	dst = append(dst, http.StatusText(v.Status())...)
+	dst = append(dst, `","status":`...)
+	dst = strconv.AppendInt(dst, int64(v.Status()), 10)
+	if kind != "" {
+		dst = append(dst, `,"violated-policies":["`...)
+		dst = append(dst, v.Rule...)
+		dst = append(dst, '"')
+		for _, o := range v.outcomes() {
+			if o.told() && !o.decision.Allowed && o.rule.name != v.Rule {
+				dst = append(dst, `,"`...)
+				dst = append(dst, o.rule.name...)
+				dst = append(dst, '"')
+			}
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
 }
 
 // acceptsJSON reports whether a client with these Accept lines takes a problem in JSON: it says so, or doesn't say.

@@ -233,11 +233,12 @@ func TestBadLists(t *testing.T) {
 // remote is a limiter over a network that is down.
 type remote struct {
 	ratelimit.Reversible
-	open bool
+	open  bool
+	retry time.Duration
 }
 
 func (r remote) TakeContext(context.Context, string, int64) (ratelimit.Decision, error) {
-	return ratelimit.Decision{Allowed: r.open, Limit: 10, RetryAfter: time.Second}, errors.New("connection refused")
+	return ratelimit.Decision{Allowed: r.open, Limit: 10, RetryAfter: r.retry}, errors.New("connection refused")
 }
 
 func TestRemoteLimiterThatIsDown(t *testing.T) {
@@ -245,15 +246,54 @@ func TestRemoteLimiterThatIsDown(t *testing.T) {
 	require.NoError(t, err)
 	only := struct{ ratelimit.Reversible }{local} // what remote limiters have in common with local ones
 
-	f := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limiter: remote{only, false}}}})
+	f := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limiter: remote{only, false, 0}}}})
 	closed := get(f.Wrap(&counting{}), "192.0.2.1:1")
 	assert.Equal(t, 503, closed.StatusCode)
-	assert.Equal(t, "1", closed.Header.Get("Retry-After"))
+	assert.Equal(t, "1", closed.Header.Get("Retry-After"), "not 0, even if nobody knows how long")
 	assert.JSONEq(t, `{"type": "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
 		"title": "Service Unavailable", "status": 503, "violated-policies": ["default"]}`, body(t, closed))
 	assert.EqualValues(t, 1, f.Stats().Rules[0].ErrorDenied)
+	assert.True(t, json.Valid([]byte(body(t, get(f.Wrap(&counting{}), "192.0.2.1:1")))))
 
-	f = mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limiter: remote{only, true}}}})
+	for retry, want := range map[time.Duration]string{1500 * time.Millisecond: "2", ratelimit.Never: ""} {
+		f := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limiter: remote{only, false, retry}}}})
+		assert.Equal(t, want, get(f.Wrap(&counting{}), "192.0.2.1:1").Header.Get("Retry-After"))
+	}
+
+	f = mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limiter: remote{only, true, 0}}}})
 	assert.Equal(t, 200, get(f.Wrap(&counting{}), "192.0.2.1:1").StatusCode)
 	assert.EqualValues(t, 1, f.Stats().Rules[0].ErrorAllowed)
+}
+
+// retaining is a limiter that keeps the keys it is given, as one over a network may.
+type retaining struct {
+	ratelimit.Reversible
+	keys *[]string
+}
+
+func (r retaining) Peek(key string, n int64) ratelimit.Decision {
+	*r.keys = append(*r.keys, key)
+	return r.Reversible.Peek(key, n)
+}
+
+func (r retaining) Take(key string, n int64) ratelimit.Decision {
+	*r.keys = append(*r.keys, key)
+	return r.Reversible.Take(key, n)
+}
+
+// Only a Local limiter has promised not to keep the key, which is in a buffer that the next request reuses.
+func TestOtherLimitersGetCopiesOfKeys(t *testing.T) {
+	local, err := ratelimit.New(generous, ratelimit.Config{})
+	require.NoError(t, err)
+	for _, rules := range [][]httplimit.Rule{{{}}, {{}, {Name: "also", Limit: generous}}} {
+		var keys []string
+		rules[0].Limiter, rules[0].Key = retaining{local, &keys}, httplimit.Header("X-API-Key")
+		f := mustNew(t, httplimit.Config{Rules: rules})
+		f.Decide(withKey("warm.")) // so that the buffer has its size
+		f.Decide(withKey("first"))
+		at := len(keys) - 1
+		f.Decide(withKey("other"))
+		assert.Contains(t, keys[at], "first")
+		assert.Contains(t, keys[len(keys)-1], "other")
+	}
 }
