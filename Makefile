@@ -1,6 +1,6 @@
 # make test    everything that must hold, in every module; installs what is missing (Debian: apt, as root or by sudo)
 # make lint    gofmt, vet and staticcheck, of every module
-# make bench   the benchmarks: lock-free against the textbooks, compared by benchstat
+# make bench   the benchmarks, in about five minutes: lock-free against the textbooks, compared by benchstat
 # make quick   lint and the tests that need no server, browser or model checker: a minute, for the edit loop
 
 SHELL := /bin/bash -o pipefail
@@ -39,7 +39,8 @@ portable:
 	GOARCH=arm64 GOOS=darwin CGO_ENABLED=0 $(GO) build ./...
 
 bench:
-	$(GO) run ./cmd/benchtab
+	$(GO) run ./cmd/benchtab measure -quick -out .bench
+	$(GO) tool benchstat -col "/limiter@(mutex-syncmap mutex-sharded lockfree)" .bench/one.txt
 
 setup:
 	@missing=; for program in $(PROGRAMS); do \

@@ -41,6 +41,7 @@ var importTable = map[string]layer{
 	"redislimit":        {may: []string{".", "rules"}, others: []string{"*"}, testsMay: []string{"*"}},
 	"bench/compare":     {may: []string{"*"}, others: []string{"*"}},
 	"httplimit/interop": {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
+	"proof":             {may: []string{"."}, others: []string{"*"}, testsMay: []string{"limittest"}},
 	"promlimit":         {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
 	"grpclimit":         {may: []string{".", "rules", "httplimit"}, others: []string{"*"}, testsMay: []string{"*"}},
 }
