@@ -47,8 +47,9 @@ type Local interface {
 	Reset(key string)
 	// SetRule changes the limits of all keys, and keeps what each has used. r must have the same algorithm (otherwise
 	// ErrAlgorithm, and nothing has changed) and be valid (ErrInvalidRule). While it runs, a call falls under either
-	// rule, and each key switches once. A key that is full is full under the new rule; one that is being refused gains
-	// nothing.
+	// rule, and each key switches once. A key that is full is full under the new rule. A bucket keeps its tokens, at most
+	// the new capacity, so that a client that is being refused gains nothing. A window keeps its count: with 10 of 10
+	// used, 1 is left of 11, and none of 5.
 	SetRule(r Rule) error
 	// Rule returns the rule in force.
 	Rule() Rule

@@ -13,7 +13,7 @@ func TestConvertToAnotherRule(t *testing.T) {
 		idle      bool
 	}{
 		{"whole tokens are kept", [3]int64{10, 1, second}, [3]int64{10, 2, second}, 4, 0, 6, false},
-		{"a part of a token isn't", [3]int64{10, 1, second}, [3]int64{10, 2, second}, 4, 1999 * ms, 7, false},
+		{"a part of a token is kept, but isn't one", [3]int64{10, 1, second}, [3]int64{10, 2, second}, 4, 1999 * ms, 7, false},
 		{"clamped to a smaller capacity: full", [3]int64{10, 1, second}, [3]int64{5, 1, second}, 4, 0, 5, true},
 		{"not to a larger one", [3]int64{10, 1, second}, [3]int64{20, 1, second}, 4, 0, 6, false},
 		{"full stays full", [3]int64{10, 1, second}, [3]int64{20, 1, second}, 4, 4 * second, 20, true},
@@ -35,6 +35,22 @@ func TestConvertToAnotherRule(t *testing.T) {
 		if from.Convert(word, &to) != next {
 			t.Errorf("%s: not pure", c.name)
 		}
+	}
+}
+
+// However often the rule changes, a bucket fills at the rate in force: here 10 a second and 20 in turn, each for 7 ms,
+// in which no whole token comes in.
+func TestConvertKeepsPartsOfAToken(t *testing.T) {
+	p, other := compile(t, 100, 10, second), compile(t, 100, 20, second)
+	word, _ := p.Take(0, 0, 100)
+	const changes = 400
+	for i := range int64(changes) {
+		next := other.Rebase((i + 1) * 7 * ms)
+		word = p.Convert(word, &next)
+		p, other = next, p
+	}
+	if remaining, _, _ := p.Outcome(word, changes*7*ms, 0); remaining != 15*7*changes/1000 {
+		t.Errorf("%d tokens after %d changes, want %d", remaining, changes, 15*7*changes/1000)
 	}
 }
 

@@ -170,8 +170,12 @@ func (x *pair) change(floor, capacity, tokens, per int64) {
 		x.move(floor)
 		return
 	}
-	left, _, resetAfter := x.p.Outcome(x.word, floor, 0)
+	_, _, resetAfter := x.p.Outcome(x.word, floor, 0)
 	owes := x.p.until(x.word, floor)
+	var kept *big.Rat
+	if resetAfter > 0 && owes == 0 {
+		kept = x.kept(floor, &p)
+	}
 	x.word, x.p = x.p.Convert(x.word, &p), p
 	x.twin = newTwin(capacity, tokens, per, floor)
 	switch {
@@ -179,7 +183,22 @@ func (x *pair) change(floor, capacity, tokens, per int64) {
 	case owes > 0:
 		x.twin.tokens, x.twin.stamp = whole(0), p.clamp(later(floor, owes))
 	default:
-		x.twin.tokens = whole(min(left, capacity))
+		x.twin.tokens = kept
 	}
 	x.agree(floor, 1)
+}
+
+// kept returns the tokens that another rule keeps of what the word holds at floor: all, rounded down to the rule's units.
+func (x *pair) kept(at int64, to *Params) *big.Rat {
+	x.t.Helper()
+	have, unit := x.twin.level(at), new(big.Rat).SetInt(new(big.Int).SetUint64(to.unit))
+	if x.p.den != 1 { // the word may be ahead of the twin, and is what is converted
+		said := new(big.Rat).SetFrac(new(big.Int).SetUint64(x.p.V(at)-x.word), new(big.Int).SetUint64(x.p.unit))
+		if ahead := new(big.Rat).Sub(said, have); ahead.Cmp(x.slack()) > 0 {
+			x.t.Fatalf("the word holds %v at %d, the twin %v", said, at, have)
+		}
+		have = said
+	}
+	units := new(big.Rat).SetInt(floor(new(big.Rat).Mul(have, unit)))
+	return units.Quo(units, unit)
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	ruleSetRule     = "SetRule refuses another algorithm with ErrAlgorithm, an invalid rule with ErrInvalidRule, and then changes nothing"
-	ruleSetRuleKeep = "SetRule keeps what every key has used, and one that is refused gains nothing"
+	ruleSetRuleKeep = "SetRule keeps the tokens of a bucket, clamped to the capacity, and what a window has counted"
 	ruleSetRuleFull = "a key that is full is full under the new rule, held or not"
 	ruleUpkeep      = "sweeping and SetRule to the same limits change no decision, whatever runs beside them"
 )
@@ -62,14 +62,15 @@ func localSetRuleKeepsState(e *env) {
 		p.take(fmt.Sprintf("client-%d", i), 7)
 		p.take(fmt.Sprintf("drained-%d", i), 10)
 	}
-	raised, lowered := int64(3), int64(2) // a bucket keeps its tokens, clamped to the capacity
+	type change struct{ capacity, left, drained int64 }
+	changes := []change{{20, 3, 0}, {2, 2, 0}, {20, 20, 0}} // a bucket keeps its tokens; two of two are full, and stay so
 	if e.algorithm != ratelimit.TokenBucket {
-		raised, lowered = 20-7, 0 // a window keeps its count
+		changes = []change{{20, 20 - 7, 20 - 10}, {2, 0, 0}, {11, 11 - 7, 11 - 10}} // a window keeps its count
 	}
-	for _, c := range []struct{ capacity, left int64 }{{20, raised}, {2, lowered}} {
+	for _, c := range changes {
 		p.setRule(e.rule(c.capacity, 10*time.Second))
 		for i := range keys {
-			if !p.keeps(7, fmt.Sprintf("client-%d", i), c.left) || !p.keeps(10, fmt.Sprintf("drained-%d", i), 0) {
+			if !p.keeps(7, fmt.Sprintf("client-%d", i), c.left) || !p.keeps(10, fmt.Sprintf("drained-%d", i), c.drained) {
 				return
 			}
 		}

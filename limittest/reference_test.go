@@ -240,12 +240,8 @@ func (l *reference) Stats() ratelimit.Stats {
 // setRule changes the rule at the newest instant: a bucket keeps its tokens, up to the capacity, and a full one is full;
 // a window keeps its count, and one that has nothing left gets nothing.
 func (t *twin) setRule(rule ratelimit.Rule, keepTokens bool) {
-	raise := rule.Capacity - t.rule.Capacity
 	t.rule = rule
 	for _, a := range t.accounts {
-		if rule.Algorithm != ratelimit.TokenBucket && raise > 0 && !has(a, 1, t.newest) {
-			a.charge(raise, t.newest)
-		}
 		switch a := a.(type) {
 		case *bucketAccount:
 			left := a.free(t.newest)

@@ -11,6 +11,9 @@ import (
 // capacity of 1<<24 leaves 12, four thousand windows.
 const MaxCounterCapacity int64 = 1<<30 - 1
 
+// keptCounter is keptFixed for each of a counter's two counts.
+const keptCounter = 20
+
 // CounterParams is a sliding-window counter's rule at an epoch. It keeps the count of the
 // window and of the one before, and admits n requests while
 //
@@ -49,7 +52,7 @@ func CompileCounter(capacity, tokens, per int64) (CounterParams, error) {
 	if err != nil {
 		return CounterParams{}, err
 	}
-	width := bits.Len64(uint64(capacity))
+	width := max(bits.Len64(uint64(capacity)), keptCounter)
 	return CounterParams{
 		grid:     newGrid(length, payloadBits-2*width),
 		capacity: uint64(capacity),

@@ -170,12 +170,12 @@ func TestCounterConvert(t *testing.T) {
 		{"current becomes previous", word, 150 * second, 10, minute, 7},
 		{"both are past", word, 180 * second, 10, minute, 10},
 		{"raised: the counts carry over", word, 90 * second, 30, minute, 23},
-		{"raised: who is refused gains nothing", full, 90 * second, 30, minute, 0},
-		{"lowered: clamped", word, 90 * second, 5, minute, 0},
+		{"raised: ten of thirty are used", full, 90 * second, 30, minute, 20},
+		{"lowered below the estimate", word, 90 * second, 5, minute, 0},
 		{"lowered, and above the estimate", word, 90 * second, 8, minute, 1},
 		{"another window: the estimate is its current count", word, 90 * second, 10, int64(time.Hour), 3},
 		{"another window, rounded against the client", word, 91 * second, 10, int64(time.Hour), 3},
-		{"another window, raised", full, 90 * second, 20, second, 0},
+		{"another window, raised", full, 90 * second, 20, second, 10},
 		{"wide counts, a number that doesn't fit", word, -1e18, MaxCounterCapacity, ms, MaxCounterCapacity - 9},
 	}
 	for _, tt := range tests {

@@ -11,14 +11,14 @@
 // Windows start at the multiples of their length on the clock. They are numbered from the
 // epoch: the one that the epoch lies in is number 1.
 //
-//	fixed window, b = bits of the capacity
+//	fixed window, b = bits of the capacity, at least 30
 //
 //	63       62       61                                  b b-1                  0
 //	+--------+--------+------------------------------------+---------------------+
 //	| keeper | keeper | number of the window   (62-b bits) | count      (b bits) |
 //	+--------+--------+------------------------------------+---------------------+
 //
-//	sliding-window counter
+//	sliding-window counter, b = bits of the capacity, at least 20
 //
 //	63       62       61             2b 2b-1              b b-1                  0
 //	+--------+--------+----------------+-------------------+---------------------+
@@ -38,9 +38,9 @@
 //
 // The fields follow from the capacity: the number gets what the counts leave.
 //
-//	capacity                    100    10,000     1<<24     1<<30 - 1      1<<40
-//	fixed: bits of the number    55        48        37            32         21
-//	counter: the same            48        34        12             2          -
+//	capacity                  10,000     1<<20     1<<24     1<<30 - 1      1<<40
+//	fixed: bits of the number     32        32        32            32         21
+//	counter: the same             22        20        12             2          -
 //
 // # Invariants
 //
@@ -65,11 +65,11 @@
 // and admitted at it; and from resetAfter, or IdleAt(word), on, 0 may stand for word and nobody
 // can tell.
 //
-// I6 A change of the epoch changes no decision. A change of the rule keeps the counts, at most
-// the new capacity; a word without counts has all of the new capacity left; and a word that has
-// nothing left has nothing left under a larger capacity. That it doesn't gain the difference
-// is what bounds a client when the capacity goes down and up again and again: a count that was
-// cut to the smaller capacity no longer tells how much was admitted.
+// I6 A change of the epoch changes no decision. A change of the rule keeps the counts, also
+// those that exceed the new capacity: a client that used 2 of 100 has nothing left of 1, and 98
+// of 100 when that is back; one that used 10 of 10 has 1 left of 11. A word without counts has
+// all of the new capacity left. Only a count that a new rule has no bits for is cut, to 2^b - 1:
+// one above a million (counter) or a billion (fixed window), and above the new capacity.
 //
 // I7 A CAS that fails means that another call succeeded. There is no limit on retries.
 //
@@ -107,7 +107,8 @@
 //	window <= u                             the epoch lies in window 1, so that no new word is 0
 //	u < (last+1)*window                     for Horizon is the last instant of which that is true
 //	last*window + 2*window < 2^64           so that ends, and ends of the next window, fit
-//	count + n, current + n <= capacity < 2^b  if admitted, so that no field runs over
+//	count + n, current + n <= capacity < 2^b  if admitted, so that no field runs over; a count
+//	                                        that a reload left above the capacity admits nothing
 //
 // u is unsigned, and a difference of two int64 instants mod 2^64, so that the whole range of
 // int64 may lie between epoch and now. The counter's products have 128 bits; its divisions, in

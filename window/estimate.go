@@ -98,21 +98,16 @@ func (p *CounterParams) IdleAt(word uint64) int64 {
 //
 // It counts at to's epoch, or at the start of word's window if that is later. Windows of
 // the same length keep both counts; at others the estimate, rounded up, becomes the
-// current count. No count exceeds to's capacity. When the capacity is raised, a word that
-// has no request left gets none, so a client that is being refused gains nothing (I6).
+// current count. A count may exceed to's capacity; then nothing more fits (I6).
 func (p *CounterParams) Convert(word uint64, to *CounterParams) uint64 {
 	if p.IdleAt(word) <= to.epoch {
 		return 0
 	}
 	at := max(to.epoch, p.instant(word>>p.shift*p.window))
 	c := p.unpack(word, p.offset(at))
-	used := p.used(c)
 	if p.window != to.window {
-		c.current, c.previous = used, 0
-	}
-	if used >= p.capacity && p.capacity < to.capacity {
-		c.current += to.capacity - p.capacity
+		c.current, c.previous = p.used(c), 0
 	}
 	number := min(to.offset(at)/to.window, to.last)
-	return number<<to.shift | min(c.current, to.capacity)<<to.width | min(c.previous, to.capacity)
+	return number<<to.shift | min(c.current, to.mask)<<to.width | min(c.previous, to.mask)
 }

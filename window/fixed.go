@@ -11,6 +11,11 @@ import (
 // and leaves 21 to the window's number: two million windows on one epoch.
 const MaxFixedCapacity int64 = 1 << 40
 
+// keptFixed is the least number of bits of a count. A count that a reload has left above a
+// small new capacity is kept as it is up to that: what was used is used, whatever the
+// capacity is by then.
+const keptFixed = 30
+
 // FixedParams is a fixed window's rule at an epoch: at most capacity requests in each
 // window, and windows start at the multiples of their length on the clock.
 //
@@ -36,7 +41,7 @@ func CompileFixed(capacity, tokens, per int64) (FixedParams, error) {
 	if err != nil {
 		return FixedParams{}, err
 	}
-	width := bits.Len64(uint64(capacity))
+	width := max(bits.Len64(uint64(capacity)), keptFixed)
 	return FixedParams{
 		grid:     newGrid(length, payloadBits-width),
 		capacity: uint64(capacity),
@@ -77,7 +82,7 @@ func (p *FixedParams) Outcome(word uint64, now, n int64) (remaining, retryAfter,
 	if u >= end || count == 0 {
 		end, count = u, 0
 	}
-	remaining, resetAfter = int64(p.capacity-count), saturate(end-u)
+	remaining, resetAfter = int64(p.capacity-min(count, p.capacity)), saturate(end-u)
 	switch {
 	case n > int64(p.capacity):
 		retryAfter = Never
@@ -116,21 +121,16 @@ func (p *FixedParams) IdleAt(word uint64) int64 {
 // one, at the same or a later epoch. It is pure. It returns 0 for a word that is idle at
 // to's epoch, which may be dropped.
 //
-// A later epoch alone changes the number and nothing else. Under another rule the count
-// becomes that of the window that to's epoch lies in, or word's own window's start if that
-// is later; at most to's capacity. A count at the capacity stays at the capacity when that is
-// raised, so a client that is being refused gains nothing (I6).
+// A later epoch alone changes the number and nothing else. Under another rule the count is
+// that of the window that to's epoch lies in, or in which word's own window starts if that is
+// later. It may exceed to's capacity; then nothing more fits (I6).
 func (p *FixedParams) Convert(word uint64, to *FixedParams) uint64 {
 	if p.IdleAt(word) <= to.epoch {
 		return 0
 	}
-	count := word & p.mask
-	if count >= min(p.capacity, to.capacity) {
-		count = to.capacity
-	}
 	at := max(to.epoch, p.instant(word>>p.shift*p.window))
 	number := min(to.offset(at)/to.window, to.last)
-	return number<<to.shift | count
+	return number<<to.shift | min(word&p.mask, to.mask)
 }
 
 // Fixed is one fixed window's count, for those who have a place of their own for it. The

@@ -168,11 +168,12 @@ func TestFixedConvert(t *testing.T) {
 		{"an epoch before the word's window", word, 10 * second, 10, minute, 6},
 		{"its window is past", word, 120 * second, 10, minute, 10},
 		{"raised: the count carries over", word, 100 * second, 30, minute, 26},
-		{"raised: who is refused gains nothing", full, 100 * second, 30, minute, 0},
-		{"lowered: clamped", word, 100 * second, 3, minute, 0},
+		{"raised: ten of thirty are used", full, 100 * second, 30, minute, 20},
+		{"raised by one", full, 100 * second, 11, minute, 1},
+		{"lowered below the count", word, 100 * second, 3, minute, 0},
 		{"lowered, and above the count", word, 100 * second, 5, minute, 1},
 		{"another window", word, 100 * second, 10, int64(time.Hour), 6},
-		{"another window, raised", full, 100 * second, 20, second, 0},
+		{"another window, raised", full, 100 * second, 20, second, 10},
 		{"a much wider count, a number that doesn't fit", word, -1e18, MaxFixedCapacity, ms, MaxFixedCapacity - 4},
 	}
 	for _, tt := range tests {

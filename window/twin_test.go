@@ -1,6 +1,9 @@
 package window
 
-import "math/big"
+import (
+	"math/big"
+	"math/bits"
+)
 
 // twin is a limiter that is obviously right: what each window of the clock admitted, by the
 // window's number, and the estimate as an exact fraction. It knows no word and no epoch, and
@@ -89,16 +92,19 @@ func (w *twin) convert(floor, capacity, window int64) {
 	}
 	number, at := old.at(floor)
 	current, previous := old.admitted[number], old.admitted[number-1]
-	left := new(big.Rat).Sub(new(big.Rat).SetInt64(old.capacity), used)
-	refused := left.Cmp(big.NewRat(1, 1)) < 0
 	if window != old.window {
 		up := new(big.Int).Add(used.Num(), new(big.Int).Sub(used.Denom(), big.NewInt(1)))
 		current, previous = up.Quo(up, used.Denom()).Int64(), 0
 	}
-	if refused {
-		current += max(0, capacity-old.capacity)
-	}
 	w.newest = floorDiv(at, window).Int64()
-	w.admitted[w.newest] = min(current, capacity)
-	w.admitted[w.newest-1] = min(previous, capacity)
+	w.admitted[w.newest] = min(current, w.most())
+	w.admitted[w.newest-1] = min(previous, w.most())
+}
+
+// most is the largest count that the rule's word has bits for.
+func (w *twin) most() int64 {
+	if w.sliding {
+		return int64(1)<<max(bits.Len64(uint64(w.capacity)), keptCounter) - 1
+	}
+	return int64(1)<<max(bits.Len64(uint64(w.capacity)), keptFixed) - 1
 }
