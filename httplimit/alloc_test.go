@@ -54,3 +54,15 @@ func TestAllocationsOfDecide(t *testing.T) {
 		}
 	}))
 }
+
+// A proxy costs one more: the writer that keeps the fields.
+func TestAllocationsOfWrapProxy(t *testing.T) {
+	for when, want := range map[httplimit.When]float64{httplimit.Always: 3, httplimit.OnRefusal: 0} {
+		h := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Limit: generous}}, When: when}).WrapProxy(nothing{})
+		w, r := newSink(), from("192.0.2.1:4711")
+		assert.Equal(t, want, testing.AllocsPerRun(1000, func() {
+			clear(w.header)
+			h.ServeHTTP(w, r)
+		}), "%v", when)
+	}
+}

@@ -102,6 +102,21 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
+// What WrapProxy adds, at a writer like net/http's: one allocation.
+func BenchmarkWrapProxy(b *testing.B) {
+	f := mustNew(b, httplimit.Config{Rules: []httplimit.Rule{{Limit: generous}}})
+	for name, h := range map[string]http.Handler{"wrap=handler": f.Wrap(nothing{}), "wrap=proxy": f.WrapProxy(nothing{})} {
+		b.Run(name, func(b *testing.B) {
+			w, r := newSink(), from("192.0.2.1:4711")
+			b.ReportAllocs()
+			for b.Loop() {
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
 // With RunParallel and -cpu: the counters, the pool and the clients are each processor's own.
 func BenchmarkFilterParallel(b *testing.B) {
 	h := mustNew(b, httplimit.Config{Rules: []httplimit.Rule{{Limit: generous}}, When: httplimit.Never}).Wrap(nothing{})

@@ -25,7 +25,10 @@ const (
 	fieldRetryAfter = "Retry-After"
 )
 
+// fieldNames are all but Retry-After; the first listNames of them are lists.
 var fieldNames = [...]string{fieldPolicy, fieldLimits, fieldLimit6, fieldRemaining6, fieldReset6, fieldLimitX, fieldRemainingX, fieldResetX}
+
+const listNames = 2
 
 // fields collects the values of a response's fields in one text, one behind the other, so that they cost two allocations
 // together: the text, and the slices of the header map.

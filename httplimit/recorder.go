@@ -1,7 +1,9 @@
 package httplimit
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
 )
 
@@ -9,17 +11,26 @@ import (
 // that is written.
 type recorder struct {
 	http.ResponseWriter
-	ours   http.Header
+	ours   kept
 	status int // 0: none yet
 }
 
-// serve calls next, and what is done when the response is known: the fields are put back, the charges settled. A handler
-// that panics before it has answered counts as one that answers 500.
+// These are recorders that can what the writer behind them can, besides what http.ResponseController does by Unwrap.
+type (
+	flushRecorder       struct{ recorder }
+	hijackRecorder      struct{ recorder }
+	flushHijackRecorder struct{ recorder }
+)
+
+// serve calls next, and does what is to be done when the response is known: the fields are put back, the charges
+// settled. A handler that panics before it has answered counts as one that answers 500.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, charges []charge) {
-	rec := &recorder{ResponseWriter: w}
-	if h.proxy {
-		rec.ours = ours(w.Header())
+	var ours kept
+	if h.proxy && !ours.keep(w.Header()) && charges == nil {
+		h.next.ServeHTTP(w, r)
+		return
 	}
+	w, rec := record(w, &ours)
 	returned := false
 	defer func() {
 		switch {
@@ -30,45 +41,43 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, charges []charge
 		}
 		settle(charges, rec.status)
 	}()
-	h.next.ServeHTTP(rec.writer(), r)
+	h.next.ServeHTTP(w, r)
 	returned = true
 }
 
-// writer returns rec as a writer that can what the one behind it can: Flush and Hijack directly, the rest through
-// http.ResponseController, which Unwrap serves.
-func (w *recorder) writer() http.ResponseWriter {
-	flusher, flushes := w.ResponseWriter.(http.Flusher)
-	hijacker, hijacks := w.ResponseWriter.(http.Hijacker)
+// record returns a recorder before w, in one allocation: as a writer, and itself.
+func record(w http.ResponseWriter, ours *kept) (http.ResponseWriter, *recorder) {
+	_, flushes := w.(http.Flusher)
+	_, hijacks := w.(http.Hijacker)
+	rec := recorder{ResponseWriter: w, ours: *ours}
 	switch {
 	case flushes && hijacks:
-		return struct {
-			*recorder
-			flush
-			http.Hijacker
-		}{w, flush{w, flusher}, hijacker}
+		w := &flushHijackRecorder{rec}
+		return w, &w.recorder
 	case flushes:
-		return struct {
-			*recorder
-			flush
-		}{w, flush{w, flusher}}
+		w := &flushRecorder{rec}
+		return w, &w.recorder
 	case hijacks:
-		return struct {
-			*recorder
-			http.Hijacker
-		}{w, hijacker}
+		w := &hijackRecorder{rec}
+		return w, &w.recorder
 	}
-	return w
+	return &rec, &rec
 }
 
-// flush is a recorder's Flush, which writes the header if nothing has.
-type flush struct {
-	rec     *recorder
-	flusher http.Flusher
+func (w *flushRecorder) Flush()       { w.FlushError() }
+func (w *flushHijackRecorder) Flush() { w.FlushError() }
+
+func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error)      { return w.hijack() }
+func (w *flushHijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
+
+func (w *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return w.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-func (f flush) Flush() {
-	f.rec.answer(http.StatusOK)
-	f.flusher.Flush()
+// FlushError is what http.ResponseController calls. It writes the header if nothing has.
+func (w *recorder) FlushError() error {
+	w.answer(http.StatusOK)
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap serves http.ResponseController.
@@ -96,6 +105,6 @@ func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
 func (w *recorder) answer(status int) {
 	if w.status == 0 {
 		w.status = status
-		restore(w.Header(), w.ours)
+		w.ours.restore(w.Header())
 	}
 }

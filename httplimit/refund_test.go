@@ -170,6 +170,9 @@ func (flushWriter) Flush() {}
 func TestRefundPretendsNothing(t *testing.T) {
 	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
 	w := httptest.NewRecorder()
+	f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.ErrorIs(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
+	})).ServeHTTP(struct{ http.ResponseWriter }{w}, from("192.0.2.1:1"))
 	for _, c := range []struct {
 		w               http.ResponseWriter
 		flushes, hijack bool

@@ -14,29 +14,32 @@ func (f *Filter) WrapProxy(next http.Handler) http.Handler {
 	return &handler{filter: f, next: next, proxy: true}
 }
 
-// ours returns the rate-limit fields that h holds: nil if there are none.
-func ours(h http.Header) http.Header {
-	var found http.Header
-	for _, name := range fieldNames {
+// kept is the rate-limit fields that a header held, by their index in fieldNames.
+type kept [len(fieldNames)][]string
+
+// keep takes the fields from h and reports whether there were any.
+func (k *kept) keep(h http.Header) (any bool) {
+	for i, name := range fieldNames {
 		if lines := h[name]; len(lines) > 0 {
-			if found == nil {
-				found = make(http.Header, len(fieldNames))
-			}
-			found[name] = slices.Clip(lines)
+			k[i], any = lines, true
 		}
 	}
-	return found
+	return any
 }
 
-// restore puts ours back into h, to which another server's fields have been added.
-func restore(h, ours http.Header) {
-	for name, lines := range ours {
+// restore puts the fields back into h, to which another server's have been added.
+func (k *kept) restore(h http.Header) {
+	for i, lines := range k {
+		if lines == nil {
+			continue
+		}
+		name := fieldNames[i]
 		theirs := h[name]
 		switch {
-		case name != fieldPolicy && name != fieldLimits:
+		case i >= listNames:
 			h[name] = lines
 		case len(theirs) < len(lines) || !slices.Equal(theirs[:len(lines)], lines):
-			h[name] = append(lines, theirs...)
+			h[name] = append(slices.Clip(lines), theirs...)
 		}
 	}
 }
