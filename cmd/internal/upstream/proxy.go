@@ -75,8 +75,12 @@ func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 		r.SetXForwarded()
 		return
 	}
-	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+	said := r.In.Header["X-Forwarded-For"]
+	r.Out.Header["X-Forwarded-For"] = said
 	r.SetXForwarded()
+	if len(r.Out.Header["X-Forwarded-For"]) == 0 && len(said) > 0 {
+		r.Out.Header["X-Forwarded-For"] = said // a peer on a Unix socket has no address to add, and all was dropped
+	}
 	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
 		if earlier := r.In.Header[name]; len(earlier) > 0 {
 			r.Out.Header[name] = earlier

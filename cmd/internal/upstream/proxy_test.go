@@ -176,6 +176,15 @@ func TestForwardedFields(t *testing.T) {
 	require.Contains(t, body, "X-Forwarded-For: 192.0.2.7, 127.0.0.1\n", "what our own proxy says is kept")
 	require.Contains(t, body, "X-Forwarded-Host: a.example\n")
 	require.Contains(t, body, "Forwarded: for=192.0.2.7\n")
+
+	router, err := NewRouter([]Target{target}, everybody, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.RemoteAddr = "@" // a peer on a Unix socket
+	r.Header.Set("X-Forwarded-For", "192.0.2.7")
+	w := httptest.NewRecorder()
+	router.ServeHTTP(w, r)
+	require.Contains(t, w.Body.String(), "X-Forwarded-For: 192.0.2.7\n")
 }
 
 func TestWaysToAnUpstream(t *testing.T) {
