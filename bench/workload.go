@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/casgate/ratelimit"
@@ -29,6 +27,8 @@ type Contender struct {
 	Name       string
 	New        func(ratelimit.Rule, ratelimit.Clock) Limiter
 	CopiesKeys bool // it keeps no caller's string
+	OwnClock   bool // TryAcquire reads the system's clock, whatever it is given
+	MayFail    bool // its calls may fail under contention
 }
 
 // Ours is the limiter of this module; Textbooks are what it is compared with here.
@@ -63,6 +63,24 @@ const (
 	System = "system"
 	Coarse = "coarse"
 )
+
+// Workloads returns those that are measured, for each of the clocks.
+func Workloads(clocks ...string) []Workload {
+	var all []Workload
+	for _, clock := range clocks {
+		for _, mode := range []string{Allow, Refuse} {
+			all = append(all,
+				Workload{1, Uniform, mode, clock, KeyBytes},
+				Workload{1_000, Uniform, mode, clock, KeyBytes},
+				Workload{1_000_000, Uniform, mode, clock, KeyBytes},
+				Workload{1_000_000, Uniform, mode, clock, 36}, // a UUID's length
+				Workload{1_000_000, Zipf, mode, clock, KeyBytes},
+				Workload{10_000_000, Uniform, mode, clock, KeyBytes},
+			)
+		}
+	}
+	return all
+}
 
 // Name returns the workload as key=value pairs.
 func (w Workload) Name() string {
@@ -134,115 +152,4 @@ func (w Workload) fill(c Contender, l Limiter) {
 		l.TryAcquire(newKey(c, &buffer, i, w.KeyBytes))
 	}
 	runtime.GC()
-}
-
-// check fails the benchmark unless l does what the workload says of every key, so that no limiter is measured doing
-// less: it holds each key apart, and allows it or refuses it.
-func (w Workload) check(b *testing.B, l Limiter, asked []string) {
-	b.Helper()
-	for _, key := range asked[:min(len(asked), 4096)] {
-		if got := l.TryAcquire(key); got != (w.Mode == Allow) {
-			b.Fatalf("%T: mode=%s: TryAcquire(%q) = %v", l, w.Mode, key, got)
-		}
-	}
-	if fresh := fmt.Sprint("never asked before: ", freshKeys.Add(1)); !l.TryAcquire(fresh) {
-		b.Fatalf("%T refuses %q, which it has never seen", l, fresh)
-	}
-}
-
-var freshKeys atomic.Int64
-
-// Run measures contender c under w, in one goroutine (b.Loop) or, with goroutines > 0, in that many for each processor.
-func Run(b *testing.B, w Workload, c Contender, goroutines int) {
-	asked := w.keys()
-	clock, stop := w.clock()
-	defer stop()
-	fresh := sync.OnceValue(func() Limiter {
-		l := c.New(w.rule(), clock)
-		w.fill(c, l)
-		return l
-	})
-	name := w.Name() + "/limiter=" + c.Name
-	if goroutines > 0 {
-		name = fmt.Sprintf("%s/goroutines=%dx/limiter=%s", w.Name(), goroutines, c.Name)
-	}
-	b.Run(name, func(b *testing.B) {
-		l := fresh()
-		at, takesTime := l.(AtLimiter)
-		if w.Clock == Given && !takesTime {
-			b.Skip("it reads its own clock")
-		}
-		w.check(b, l, asked)
-		b.ReportAllocs()
-		b.ResetTimer()
-		switch {
-		case goroutines > 0 && w.Clock == Given:
-			parallelAt(b, at, asked, goroutines)
-		case goroutines > 0:
-			parallel(b, l, asked, goroutines)
-		case w.Clock == Given:
-			loopAt(b, at, asked)
-		default:
-			loop(b, l, asked)
-		}
-		b.StopTimer()
-		w.check(b, l, asked)
-	})
-}
-
-// The loops do nothing but ask. Their keys come one after another from memory, so the harness adds about a ns.
-
-func loop(b *testing.B, l Limiter, asked []string) {
-	i := 0
-	for b.Loop() {
-		if i == len(asked) {
-			i = 0
-		}
-		l.TryAcquire(asked[i])
-		i++
-	}
-}
-
-func loopAt(b *testing.B, l AtLimiter, asked []string) {
-	i, now := 0, ratelimit.SystemClock().NanoTime()
-	for b.Loop() {
-		if i == len(asked) {
-			i = 0
-		}
-		l.TryAcquireAt(asked[i], now)
-		i++
-		now += 50
-	}
-}
-
-func parallel(b *testing.B, l Limiter, asked []string, goroutines int) {
-	var started atomic.Int64
-	b.SetParallelism(goroutines)
-	b.RunParallel(func(pb *testing.PB) {
-		i := int(started.Add(1)) * 7919 % len(asked)
-		for pb.Next() {
-			if i == len(asked) {
-				i = 0
-			}
-			l.TryAcquire(asked[i])
-			i++
-		}
-	})
-}
-
-func parallelAt(b *testing.B, l AtLimiter, asked []string, goroutines int) {
-	var started atomic.Int64
-	start := ratelimit.SystemClock().NanoTime()
-	b.SetParallelism(goroutines)
-	b.RunParallel(func(pb *testing.PB) {
-		i, now := int(started.Add(1))*7919%len(asked), start
-		for pb.Next() {
-			if i == len(asked) {
-				i = 0
-			}
-			l.TryAcquireAt(asked[i], now)
-			i++
-			now += 50
-		}
-	})
 }

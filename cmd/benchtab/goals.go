@@ -134,8 +134,7 @@ func renderFloor(samples []*sample) string {
 		{"hash+cas", "hash and CAS, one after the other"}, {"all", "all three, one after the other"},
 	} {
 		if s := find(samples, "ns/op", labels{"name": "Floor", "part": p.part, "procs": "1"}); s != nil {
-			sum := s.summary()
-			fmt.Fprintf(&b, "| %s | %s ±%.0f%% |\n", p.text, nanos(sum.center), 100*sum.spread())
+			fmt.Fprintf(&b, "| %s | %s |\n", p.text, s.summary().text(nanos))
 		}
 	}
 	return b.String()

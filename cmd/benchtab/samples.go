@@ -110,9 +110,13 @@ func (s *sample) summary() summary {
 	return summary{sum.Center, sum.Lo, sum.Hi}
 }
 
-// spread returns the interval's larger half as a share of the median; an infinity for too few values.
-func (s summary) spread() float64 {
-	return math.Max(s.high-s.center, s.center-s.low) / s.center
+// text returns the median, and how far the interval reaches from it, as a share of it, if there are values enough.
+func (s summary) text(format func(float64) string) string {
+	text := format(s.center)
+	if spread := math.Max(s.high-s.center, s.center-s.low) / s.center; spread < 10 {
+		text += fmt.Sprintf(" ±%.0f%%", 100*spread)
+	}
+	return text
 }
 
 // find returns the sample of that unit with these labels, nil if there is none.

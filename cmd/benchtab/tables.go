@@ -36,6 +36,7 @@ func tables() []table {
 	return []table{
 		{name: "given", head: "time given, one thread", unit: "ns/op", rows: takeRows("given"), columns: most, format: nanos},
 		{name: "system", head: "system clock, one thread", unit: "ns/op", rows: takeRows("system"), columns: all, format: nanos},
+		{name: "coarse", head: "coarse clock, one thread", unit: "ns/op", rows: takeRows("coarse"), columns: most[:4], format: nanos},
 		{name: "parallel-given", head: "time given, wall time a call", unit: "ns/op", rows: parallelRows("given"), columns: most, format: nanos},
 		{name: "parallel-system", head: "system clock, wall time a call", unit: "ns/op", rows: parallelRows("system"), columns: all, format: nanos},
 		{name: "algorithm", head: "time given, one thread", unit: "ns/op", rows: algorithmRows(), columns: algorithms, format: nanos},
@@ -134,6 +135,9 @@ func growRows(keys string) (rows []row) {
 // render returns the table in Markdown. Rows and columns of which nothing was measured are left out.
 func (t table) render(samples []*sample) string {
 	columns := t.measured(samples)
+	if len(columns) == 0 {
+		return "Not measured yet.\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s |", t.head)
 	for _, column := range columns {
@@ -190,10 +194,7 @@ func (t table) cell(samples []*sample, r row, column string) *sample {
 
 // text returns a cell: the median, its interval, and how many times the base it is.
 func (t table) text(s, base summary, isBase bool) string {
-	text := t.format(s.center)
-	if spread := s.spread(); spread < 10 {
-		text += fmt.Sprintf(" ±%.0f%%", 100*spread)
-	}
+	text := s.text(t.format)
 	if !isBase && base.center > 0 {
 		text += fmt.Sprintf(" (%s×)", ratio(s.center/base.center))
 	}
