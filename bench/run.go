@@ -14,28 +14,26 @@ import (
 // Every answer is counted, and the benchmark fails if one isn't as the workload says: no limiter is measured that does
 // less, such as one that has all keys in one bucket.
 func Run(b *testing.B, w Workload, c Contender, goroutines int) {
-	asked := w.keys()
-	clock, stop := w.clock()
-	defer stop()
-	var made Limiter
-	fresh := sync.OnceValue(func() Limiter {
-		made = c.New(w.rule(), clock)
-		w.fill(c, made)
-		return made
-	})
 	name := w.Name() + "/limiter=" + c.Name
 	if goroutines > 0 {
 		name = fmt.Sprintf("%s/goroutines=%dx/limiter=%s", w.Name(), goroutines, c.Name)
 	}
+	clock, stop := w.clock()
+	defer stop()
+	l := c.New(w.rule(), clock)
+	if closer, ok := l.(io.Closer); ok {
+		defer closer.Close()
+	}
+	at, takesTime := l.(AtLimiter)
+	keys := sync.OnceValue(func() []string { // once for all runs of the benchmark, and only if it runs
+		w.fill(c, l)
+		return w.keys()
+	})
 	b.Run(name, func(b *testing.B) {
-		l := fresh()
-		at, takesTime := l.(AtLimiter)
-		if w.Clock == Given && !takesTime {
-			b.Skip("it takes no time")
-		}
-		if w.Clock == Coarse && c.OwnClock {
+		if w.Clock == Given && !takesTime || w.Clock == Coarse && c.OwnClock {
 			b.Skip("it reads its own clock")
 		}
+		asked := keys()
 		w.apart(b, l)
 		b.ReportAllocs()
 		b.ResetTimer()
@@ -53,9 +51,6 @@ func Run(b *testing.B, w Workload, c Contender, goroutines int) {
 		b.StopTimer()
 		w.check(b, c, allowed)
 	})
-	if closer, ok := made.(io.Closer); ok {
-		closer.Close()
-	}
 }
 
 // apart fails the benchmark if l refuses a key that it has never seen.

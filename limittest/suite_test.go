@@ -118,6 +118,9 @@ var faults = []struct{ fault, seenBy string }{
 }
 
 func TestSuiteSeesFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range faults {
 		t.Run(strings.ReplaceAll(c.fault, " ", "-")+"/"+c.seenBy, func(t *testing.T) {
 			t.Parallel()
