@@ -46,5 +46,7 @@ func TestBoundedLimiters(t *testing.T) { limittest.TestLimiter(t, bounded) }
 func TestComposite(t *testing.T) { limittest.TestLimiter(t, composite) }
 
 func TestTimelines(t *testing.T) {
-	limittest.RunTimelines(t, os.DirFS("../testdata/timelines"), local)
+	timelines := os.DirFS("../testdata/timelines")
+	limittest.RunTimelines(t, timelines, local)
+	limittest.RunTimelines(t, timelines, composite)
 }
