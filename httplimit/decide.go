@@ -63,7 +63,7 @@ func (f *Filter) newVisit(r *http.Request) *visit {
 	return v
 }
 
-// release gives v back for reuse. It then holds on to nothing of the request.
+// release gives v back for reuse. It then holds on to nothing of the request but its key, in the buffer.
 func (v *visit) release() {
 	if cap(v.keys) > maxPooledKeys || cap(v.applied) > maxPooledRules {
 		return
@@ -72,10 +72,6 @@ func (v *visit) release() {
 	v.addrKnown = false
 	v.keys = v.keys[:0]
 	if len(v.applied) > 0 {
-		clear(v.applied)
-		clear(v.outs)
-		clear(v.claims)
-		clear(v.matches)
 		v.applied, v.outs, v.claims, v.matches = v.applied[:0], v.outs[:0], v.claims[:0], v.matches[:0]
 		v.pattern, v.refunds = nil, false
 	}

@@ -73,13 +73,15 @@ func (w *fields) writeTo(h http.Header) {
 func (t *table) setHeaders(h http.Header, outs []outcome, binding int, reason Reason, text []byte) []byte {
 	w := fields{text: text[:0]}
 	if binding >= 0 && outs[binding].decision.Limit > 0 && t.tells(&outs[binding].decision) {
+		b := &outs[binding]
+		p := b.rule.policyOf(&b.decision)
 		if t.headers&(Draft8|Draft12) != 0 {
-			w.policies(outs)
+			w.policies(outs, b, p)
 			w.limits(outs, t.headers)
 			w.lists = w.count
 		}
 		if t.headers&(Draft6|XDelta|XEpoch) != 0 {
-			w.numbers(h, &outs[binding], t.headers)
+			w.numbers(h, &b.decision, p, t.headers)
 		}
 	}
 	if reason == Limited || reason == Unavailable {
@@ -113,10 +115,14 @@ func (w *fields) retryAfter(d time.Duration) {
 }
 
 // policies writes RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers, revisions 8 to 12), which holds an item for
-// each rule that is enforced.
-func (w *fields) policies(outs []outcome) {
+// each rule that is enforced; p is that of b.
+func (w *fields) policies(outs []outcome, b *outcome, p *policy) {
 	for i := range outs {
-		if o := &outs[i]; o.told() {
+		switch o := &outs[i]; {
+		case o == b:
+			w.separate()
+			w.text = append(w.text, p.item...)
+		case o.told():
 			w.separate()
 			w.text = append(w.text, o.rule.policyOf(&o.decision).item...)
 		}
@@ -184,12 +190,10 @@ func left(d *ratelimit.Decision) (remaining, wait int64, known bool) {
 
 // numbers writes the fields that hold one rule's numbers, the binding one's. If a filter further out has written
 // tighter ones, they stay.
-func (w *fields) numbers(h http.Header, o *outcome, styles HeaderStyle) {
-	d := &o.decision
-	quota := o.rule.policyOf(d).quota
+func (w *fields) numbers(h http.Header, d *ratelimit.Decision, p *policy, styles HeaderStyle) {
 	remaining, wait, known := left(d)
 	if styles&Draft6 != 0 && tighter(remaining, d.Limit, h[fieldRemaining6], h[fieldLimit6]) {
-		w.text = append(w.text, quota...)
+		w.text = append(w.text, p.quota...)
 		w.end(fieldLimit6)
 		w.number(fieldRemaining6, remaining)
 		if known {
@@ -197,7 +201,7 @@ func (w *fields) numbers(h http.Header, o *outcome, styles HeaderStyle) {
 		}
 	}
 	if styles&(XDelta|XEpoch) != 0 && tighter(remaining, d.Limit, h[fieldRemainingX], h[fieldLimitX]) {
-		w.text = append(w.text, quota...)
+		w.text = append(w.text, p.quota...)
 		w.end(fieldLimitX)
 		w.number(fieldRemainingX, remaining)
 		if known && styles&XEpoch != 0 {
