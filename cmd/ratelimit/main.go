@@ -75,6 +75,7 @@ const rootHelp = `Limits how many requests each client of an HTTP server may mak
   ratelimit validate   says what is wrong with a rule file
   ratelimit explain    says which rules a request meets, and why
   ratelimit compare    draws what each algorithm lets through
+  ratelimit replay     tries a rule file on an access log: who would have been refused, and when
 
 Try it, with a built-in server behind it:
 
@@ -99,7 +100,7 @@ func newRoot(clock ratelimit.Clock) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagValueError(err)} })
-	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newCompare(), newVersion())
+	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newCompare(), newReplay(), newVersion())
 	return root
 }
 

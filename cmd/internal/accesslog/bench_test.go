@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"testing"
 )
 
@@ -36,5 +35,4 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(lines)/b.Elapsed().Seconds(), "lines/s")
-	_ = io.EOF
 }

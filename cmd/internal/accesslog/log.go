@@ -119,7 +119,7 @@ func (l *Log) open(name string) (*source, error) {
 
 // decompress makes s read what in is, going by its first bytes.
 func (s *source) decompress(in io.Reader) error {
-	packed := bufio.NewReaderSize(in, 128<<10)
+	packed := bufio.NewReaderSize(in, maxLine)
 	head, _ := packed.Peek(4) // an error will come again
 	s.in = packed
 	var plain io.Reader
@@ -144,7 +144,7 @@ func (s *source) decompress(in io.Reader) error {
 	default:
 		return nil
 	}
-	s.in = bufio.NewReaderSize(plain, 128<<10)
+	s.in = bufio.NewReaderSize(plain, maxLine)
 	return nil
 }
 

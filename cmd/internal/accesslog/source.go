@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxLine = 64 << 10 // bytes, for servers take no request with a longer line
+	maxLine = 64 << 10 // bytes; no server takes a request with a longer line
 	farJump = time.Hour
 )
 
@@ -24,7 +24,8 @@ type source struct {
 	close  func()
 	parser parser
 	order  *order
-	line   uint64 // number of the last one read
+	line   uint64          // number of the last one read
+	head   [maxSample]byte // the beginning of it
 	ended  bool
 	entry  Entry // the next in the order of time
 
@@ -81,9 +82,10 @@ func (s *source) advance() {
 		s.settle(true)
 		return
 	}
+	n := copy(s.head[:], line) // parsing undoes escapes in place
 	r, err := s.parser.parse(line)
 	if err != nil {
-		s.log.unreadable(s, line, err)
+		s.log.unreadable(s, s.head[:n], err)
 		return
 	}
 	s.settle(r.time >= s.leapTo()-s.order.window*int64(time.Second))
