@@ -32,7 +32,8 @@ func BenchmarkProxy(b *testing.B) {
 	defer app.Close()
 	bare := prepare("bare", app.URL)
 	bare.start(b)
-	limited := prepare("run", "proxy", "--limit", "1000000000/s", "--listen", "127.0.0.1:0", "--admin", "off", "--upstream", app.URL)
+	limited := prepare("run", "proxy", "--limit", "1000/s", "--burst", "1000000000",
+		"--listen", "127.0.0.1:0", "--admin", "off", "--upstream", app.URL)
 	limited.start(b)
 
 	measure := func(c *child) (perSecond, cpu float64) {
@@ -53,6 +54,7 @@ func BenchmarkProxy(b *testing.B) {
 			speed, cost = append(speed, s[1]/s[0]), append(cost, c[1]/c[0])
 			bareSpeed, bareCost = append(bareSpeed, s[0]), append(bareCost, c[0])
 		}
+		b.Logf("%.3f %.3f", speed, cost)
 		b.ReportMetric(median(speed), "throughput/bare")
 		b.ReportMetric(median(cost), "cpu/bare")
 		b.ReportMetric(median(bareSpeed), "bare-requests/s")

@@ -52,20 +52,23 @@ func newProxy(clock ratelimit.Clock) *cobra.Command {
 	command.Flags().StringArrayVar(&upstreams, "upstream", nil,
 		"`URL` of the server behind: http://host:port, https://host, h2c://host:port, unix:/path/to.sock (default: an echo)")
 	_ = command.RegisterFlagCompletionFunc("upstream", cobra.NoFileCompletions)
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		file, err := f.file(command)
-		if err != nil {
-			return err
-		}
+	f.adapt = func(file *settings.File) error {
 		if len(upstreams) > 1 {
 			return usage("--upstream: several belong in a rule file, each with its host or path")
 		}
-		if len(upstreams) == 1 {
-			target := upstream.Target{URL: upstreams[0]}
+		for _, url := range upstreams {
+			target := upstream.Target{URL: url}
 			if errs := target.Check(); errs != nil {
 				return usage("--upstream: %v", errors.Unwrap(errs[0]))
 			}
 			file.Server.Upstreams = []upstream.Target{target}
+		}
+		return nil
+	}
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		file, err := f.file(command)
+		if err != nil {
+			return err
 		}
 		return f.proxy(command, file, clock)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,6 +127,21 @@ func TestProxySaysWhereItIs(t *testing.T) {
 	}
 	require.Equal(t, exitDone, p.end())
 	require.Contains(t, p.err.String(), "msg=stopped")
+}
+
+// The upstream has limits of its own, and sends an early hint, after which httputil.ReverseProxy forgets the header.
+func TestUpstreamsOwnLimitsComeAfterOurs(t *testing.T) {
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", "</style.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("RateLimit", `"theirs";r=7;t=8`)
+		w.Header().Set("X-RateLimit-Limit", "500")
+	}))
+	defer app.Close()
+	p := start(t, &limittest.ManualClock{}, "proxy", "--limit", "5/s", "--upstream", app.URL)
+	response, _ := get(t, p.url)
+	require.Equal(t, []string{`"default";r=4;t=1`, `"theirs";r=7;t=8`}, response.Header["Ratelimit"])
+	require.Equal(t, []string{"5"}, response.Header["X-Ratelimit-Limit"])
 }
 
 func TestBadFlagsGetOneLine(t *testing.T) {

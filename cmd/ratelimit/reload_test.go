@@ -136,6 +136,22 @@ func TestBrokenFileKeepsTheRulesAndSaysSo(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, "who is refused gains nothing by a higher limit")
 }
 
+// What stands on the command line stands over each version of the file.
+func TestFlagsStayOverAReloadedFile(t *testing.T) {
+	other := start(t, nil, "proxy", "--limit", "1000/s")
+	file := "rules:\n- {name: default, key: ip, limit: %d/minute}\nserver: {upstreams: [{url: http://127.0.0.1:1}]}\n"
+	path := write(t, fmt.Sprintf(file, 10))
+	p := start(t, &limittest.ManualClock{}, "proxy", "--config", path, "--upstream", other.url+"/other", "--trusted-proxy", "loopback")
+	for version := uint64(1); version <= 2; version++ {
+		p.untilReloaded(t, func(r reloads) bool { return r.Reloads.Version == version })
+		_, body := get(t, p.url, "X-Forwarded-For", "192.0.2.1")
+		require.Contains(t, body, "GET /other/")
+		require.Contains(t, body, "X-Forwarded-For: 192.0.2.1, 127.0.0.1", "its proxy is still trusted")
+		replace(t, path, fmt.Sprintf(file, 20))
+		hangup(t)
+	}
+}
+
 func TestUpstreamsChangeWithTheFile(t *testing.T) {
 	app := func(name string) string {
 		l := start(t, nil, "proxy", "--limit", "1000/s")

@@ -29,7 +29,8 @@ type serveFlags struct {
 	logFormat      string
 	logLevel       string
 
-	trustedByDefault []string // proxies that are believed if neither the file nor a flag names any
+	trustedByDefault []string                   // proxies that are believed if neither the file nor a flag names any
+	adapt            func(*settings.File) error // puts a command's own flags over the file; nil: it has none
 }
 
 func (f *serveFlags) add(command *cobra.Command, listen string) {
@@ -133,6 +134,9 @@ func (f *serveFlags) override(command *cobra.Command, file *settings.File) error
 	var broken *rules.Error
 	if err := file.Spec.Validate(); errors.As(err, &broken) {
 		return flagError(broken)
+	}
+	if f.adapt != nil {
+		return f.adapt(file)
 	}
 	return nil
 }

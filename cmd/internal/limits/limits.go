@@ -65,9 +65,9 @@ func New(c Config) (*Limits, error) {
 	return l, err
 }
 
-// Wrap returns next behind the limits.
+// Wrap returns next, which passes requests on to other servers, behind the limits.
 func (l *Limits) Wrap(next http.Handler) http.Handler {
-	filtered := l.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	filtered := l.Filter.WrapProxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.passed.Add(1)
 		next.ServeHTTP(w, r)
 	}))

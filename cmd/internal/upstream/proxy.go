@@ -39,29 +39,18 @@ func newProxy(t Target, believed func(*http.Request) bool, log *slog.Logger) (*p
 	}
 	p := &proxy{transport: transport, to: to, keepHost: t.PreserveHost, believed: believed, name: t.URL, log: log, logged: logged}
 	p.reverse = httputil.ReverseProxy{
-		Rewrite:    p.rewrite,
-		Transport:  transport,
-		BufferPool: buffers{},
-		ErrorLog:   slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Rewrite:      p.rewrite,
+		Transport:    transport,
+		BufferPool:   buffers{},
+		ErrorHandler: p.fail,
+		ErrorLog:     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return p, nil
 }
 
-// ServeHTTP passes the request on. The fields that the limits have set in w stay, before the upstream's own.
-func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ours := collect(w.Header())
-	reverse := p.reverse // a copy, because these two need this request's fields
-	reverse.ModifyResponse = func(response *http.Response) error {
-		ours.restore(w.Header())
-		ours.precede(response.Header)
-		return nil
-	}
-	reverse.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-		ours.restore(w.Header())
-		p.fail(w, r, err)
-	}
-	reverse.ServeHTTP(w, r)
-}
+// ServeHTTP passes the request on. What stands in w's header before is lost if the upstream answers with a 1xx first:
+// see httplimit.Filter.WrapProxy.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.reverse.ServeHTTP(w, r) }
 
 // rewrite addresses the request to the upstream and tells it of the client. What a believed proxy has said of the client
 // is kept, with the peer added to it; what anybody else says is dropped, because the upstream would believe it from us.

@@ -21,14 +21,13 @@ import (
 func nobody(*http.Request) bool    { return false }
 func everybody(*http.Request) bool { return true }
 
-// front serves a router to targets, behind a middleware that sets the fields that the limits set.
+// front serves a router to targets, behind a middleware that sets a field of its own.
 func front(t *testing.T, believed func(*http.Request) bool, targets ...Target) (url string, log *bytes.Buffer) {
 	t.Helper()
 	log = new(bytes.Buffer)
 	router, err := NewRouter(targets, believed, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("RateLimit", `"ours";r=1;t=2`)
 		w.Header().Set("X-RateLimit-Limit", "100")
 		router.ServeHTTP(w, r)
 	}))
@@ -56,31 +55,6 @@ func get(t *testing.T, url string, fields ...string) (*http.Response, string) {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response, string(body)
-}
-
-func TestUpstreamsOwnLimitsComeAfterOurs(t *testing.T) {
-	url, _ := front(t, nobody, Target{URL: back(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("RateLimit", `"theirs";r=7;t=8`)
-		w.Header().Set("X-RateLimit-Limit", "5")
-		w.Header().Set("X-RateLimit-Remaining", "4")
-		w.Header().Set("X-Other", "kept")
-	})})
-	response, _ := get(t, url)
-	require.Equal(t, []string{`"ours";r=1;t=2`, `"theirs";r=7;t=8`}, response.Header["Ratelimit"])
-	require.Equal(t, []string{"100"}, response.Header["X-Ratelimit-Limit"])
-	require.Empty(t, response.Header["X-Ratelimit-Remaining"], "of their limit, it would be read as of ours")
-	require.Equal(t, "kept", response.Header.Get("X-Other"))
-}
-
-func TestOurFieldsSurviveEarlyHints(t *testing.T) {
-	url, _ := front(t, nobody, Target{URL: back(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Link", "</style.css>; rel=preload")
-		w.WriteHeader(http.StatusEarlyHints)
-		w.WriteHeader(http.StatusOK)
-	})})
-	response, _ := get(t, url)
-	require.Equal(t, `"ours";r=1;t=2`, response.Header.Get("RateLimit"))
-	require.Equal(t, []string{"100"}, response.Header["X-Ratelimit-Limit"])
 }
 
 func TestUpstreamDown(t *testing.T) {
