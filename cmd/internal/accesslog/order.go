@@ -27,7 +27,6 @@ type order struct {
 
 // day is one second's lines.
 type day struct {
-	second int64
 	text   []byte
 	lines  []waiting
 }

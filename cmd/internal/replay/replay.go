@@ -29,7 +29,7 @@ type Config struct {
 
 // Run sends the requests of log through the rules. Its error is about the rules; what cuts the log short is for log.Err.
 func Run(log *accesslog.Log, c Config) (*Report, error) {
-	r := &run{config: c, request: newRequest(c.Host), clients: newTable(maxClients), endpoints: newTable(maxEndpoints)}
+	r := &run{config: c, request: NewRequest(c.Host), clients: newTable(maxClients), endpoints: newTable(maxEndpoints)}
 	var err error
 	if r.first, err = r.newSide(c.FileName, c.File); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Run(log *accesslog.Log, c Config) (*Report, error) {
 // run is the state of Run.
 type run struct {
 	config        Config
-	request       *request
+	request       *Request
 	first, second *side
 	clients       *table
 	endpoints     *table
@@ -89,14 +89,14 @@ func (r *run) newSide(name string, file *settings.File) (*side, error) {
 
 // entry decides on one request and counts it.
 func (r *run) entry(e *accesslog.Entry) {
-	if !r.request.set(e) {
+	if !r.request.Set(e) {
 		r.malformed++
 		return
 	}
-	first := r.first.lane.decide(&r.request.http, e.Time, e.Status, e.User)
+	first := r.first.lane.decide(&r.request.HTTP, e.Time, e.Status, e.User)
 	var second *outcome
 	if r.second != nil {
-		out := r.second.lane.decide(&r.request.http, e.Time, e.Status, e.User)
+		out := r.second.lane.decide(&r.request.HTTP, e.Time, e.Status, e.User)
 		second = &out
 	}
 	if r.config.Decided != nil {

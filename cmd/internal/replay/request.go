@@ -8,34 +8,35 @@ import (
 	"github.com/casgate/ratelimit/cmd/internal/accesslog"
 )
 
-// request is an *http.Request that is used again for each entry. It equals what net/http's server would have made of the
+// Request is an *http.Request that is used again for each entry. It equals what net/http's server would have made of the
 // entry's request line and header, as far as the log tells them.
-type request struct {
-	http      http.Request
+type Request struct {
+	HTTP      http.Request
 	url       url.URL
 	agent     []string
 	refer     []string
 	forwarded []string
 	fields    []string // names of the further fields in the header
-	host      string   // for entries that tell none
+	host      string
 }
 
-func newRequest(host string) *request {
-	r := &request{agent: make([]string, 1), refer: make([]string, 1), forwarded: make([]string, 1), host: host}
-	r.http = http.Request{
+// NewRequest returns a request; host is for entries that tell none.
+func NewRequest(host string) *Request {
+	r := &Request{agent: make([]string, 1), refer: make([]string, 1), forwarded: make([]string, 1), host: host}
+	r.HTTP = http.Request{
 		URL: &r.url, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
 		Header: http.Header{"User-Agent": r.agent, "Referer": r.refer},
 	}
 	return r
 }
 
-// set makes r the request of e; false if no server would have passed it on to its handlers. What is not logged is empty,
+// Set makes r the request of e; false if no server would have passed it on to its handlers. What is not logged is empty,
 // which to the filter is as good as missing.
-func (r *request) set(e *accesslog.Entry) bool {
+func (r *Request) Set(e *accesslog.Entry) bool {
 	if !isToken(e.Method) || !r.setURL(e) {
 		return false
 	}
-	h := &r.http
+	h := &r.HTTP
 	h.Method, h.RequestURI, h.RemoteAddr = e.Method, e.Target, e.Client
 	if strings.HasPrefix(e.Client, "unix:") {
 		h.RemoteAddr = "@"
@@ -63,7 +64,7 @@ func (r *request) set(e *accesslog.Entry) bool {
 }
 
 // setURL parses the target as net/http does.
-func (r *request) setURL(e *accesslog.Entry) bool {
+func (r *Request) setURL(e *accesslog.Entry) bool {
 	if plainTarget(e.Target) {
 		path, query, _ := strings.Cut(e.Target, "?")
 		r.url = url.URL{Path: path, RawQuery: query}

@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // row is what is counted of one client or endpoint.
@@ -63,8 +62,11 @@ func (c *Counts) plus(d Counts) {
 	c.OnlyAgainst += d.OnlyAgainst
 }
 
-// weight says how noteworthy a row is: what is refused, by any of the rules.
-func (c *Counts) weight() uint64 { return c.Refused + c.OnlyAgainst + c.Shadow }
+// weight says how noteworthy a row is: what is refused by either file.
+func (c *Counts) weight() uint64 { return c.Refused + c.OnlyAgainst }
+
+// hurt reports whether anything is refused, be it in shadow mode.
+func (c *Counts) hurt() bool { return c.Refused+c.OnlyAgainst+c.Shadow > 0 }
 
 // table counts rows by name, at most max of them.
 type table struct {
@@ -84,14 +86,6 @@ func (t *table) at(name []byte) *row {
 		return r
 	}
 	return t.add(string(name))
-}
-
-// of is at for a string that is only lent.
-func (t *table) of(name string) *row {
-	if r := t.rows[name]; r != nil {
-		return r
-	}
-	return t.add(strings.Clone(name))
 }
 
 func (t *table) add(name string) *row {
@@ -125,7 +119,8 @@ func (t *table) sorted() []*row {
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.Requests, a.Requests), cmp.Compare(b.seen, a.seen), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.Shadow, a.Shadow),
+			cmp.Compare(b.Requests, a.Requests), cmp.Compare(b.seen, a.seen), cmp.Compare(a.name, b.name))
 	})
 	return rows
 }

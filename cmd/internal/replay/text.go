@@ -131,7 +131,7 @@ func (t *text) rules(s *Side) {
 func (t *text) list(p *Report, what string, l *List) {
 	var rows [][]string
 	for _, r := range l.Rows {
-		if r.weight() == 0 || len(rows) == textRows {
+		if !r.hurt() || len(rows) == textRows {
 			break
 		}
 		row := []string{Number(r.Requests), Number(r.Refused), Share(r.Refused, r.Requests)}
