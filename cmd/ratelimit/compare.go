@@ -12,13 +12,17 @@ const compareHelp = `Plays one bursty client, in virtual time, to all four algor
 the fixed window's double burst across an edge, the token bucket's burst and then its even rate, the sliding log's
 exactness and the sliding counter's estimate of it.`
 
+const compareExamples = `  ratelimit compare
+  ratelimit compare --svg algorithms.svg`
+
 func newCompare() *cobra.Command {
 	var svg string
 	c := &cobra.Command{
-		Use:   "compare",
-		Short: "Draw what each algorithm lets through",
-		Long:  compareHelp,
-		Args:  noArgs,
+		Use:     "compare",
+		Short:   "Draw what each algorithm lets through",
+		Long:    compareHelp,
+		Example: compareExamples,
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			results, err := compare.Run()
 			if err != nil {
@@ -30,7 +34,7 @@ func newCompare() *cobra.Command {
 			return writeSVG(svg, results)
 		},
 	}
-	c.Flags().StringVar(&svg, "svg", "", "write an SVG to this `file` instead")
+	c.Flags().StringVar(&svg, "svg", "", "write an SVG to this `FILE` instead")
 	return c
 }
 
