@@ -1,0 +1,240 @@
+package window
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+)
+
+// MaxLogCapacity is the largest capacity of a sliding-window log. Memory follows use, not
+// capacity: 8 bytes a request that is in the window.
+const MaxLogCapacity = 1 << 30
+
+// LogParams is the compiled rule of a sliding-window log: n requests are admitted if those
+// admitted in (now - window, now] and n together are at most capacity.
+//
+// Immutable, and copied by value.
+type LogParams struct {
+	capacity int64
+	length   int64  // of the window, ns
+	floor    int64  // of the table, ns
+	horizon  int64  // the last instant told apart, ns
+	window   uint64 // in units, rounded up
+	span     uint64 // the greatest time of an entry: 62-width bits
+	totals   uint64 // mask of a total
+	era      uint32 // of the rules that a Log adopts
+	unit,    // times are in 2^unit ns
+	round, // 1 if unit > 0
+	width uint8 // of a total
+}
+
+// CompileLog returns the params of a window that lasts as long as tokens per `per` ns
+// takes to give capacity. Its error names the field, the value and the bound: capacity is
+// 1 to [MaxLogCapacity], the window a whole number of ns from 1 to [MaxWindow].
+//
+// An entry's time has the bits that the capacity leaves of 62, and must span two windows.
+// Where ns don't fit, times are in units of 2^q ns, for the smallest q that makes them. An
+// entry then counts up to two units too long, never too short. ns fit up to a window of
+// 208 days at capacity 100, 26 days at 1,000, 4.8 hours at 100,000; for a day at 100,000
+// the unit is 8 ns.
+func CompileLog(capacity, tokens, per int64) (LogParams, error) {
+	length, err := lengthOf(capacity, tokens, per, MaxLogCapacity)
+	if err != nil {
+		return LogParams{}, err
+	}
+	p := LogParams{capacity: capacity, length: length}
+	p.width = uint8(bits.Len64(uint64(capacity)))
+	p.span = entry >> p.width
+	p.totals = 1<<p.width - 1
+	p.window = uint64(length)
+	for 2*p.window+2 > p.span {
+		p.unit, p.round = p.unit+1, 1
+		p.window = (uint64(length)-1)>>p.unit + 1
+	}
+	p.horizon = math.MaxInt64 - int64((p.window+4)<<p.unit)
+	return p, nil
+}
+
+// Capacity returns the number of requests a window admits.
+func (p *LogParams) Capacity() int64 { return p.capacity }
+
+// clamp returns an instant that a ring can start at.
+func (p *LogParams) clamp(at int64) int64 {
+	return min(max(at, math.MinInt64+int64((p.window+1)<<p.unit)), p.horizon)
+}
+
+// start returns the base of a ring whose first instant is at.
+func (p *LogParams) start(at int64) (base int64) {
+	return p.clamp(at)>>p.unit<<p.unit - int64(p.window<<p.unit)
+}
+
+// stamp returns the time of an entry at the instant at in a ring of that base: 0 if it is
+// out of the window that the ring starts with.
+func (p *LogParams) stamp(at, base int64) uint64 {
+	if at < base {
+		return 0
+	}
+	return min(uint64(at-base)>>p.unit+uint64(p.round), p.span)
+}
+
+// until returns the ns from now to the instant at which an entry of that time is out of the
+// window.
+func (p *LogParams) until(time uint64, base, now int64) int64 {
+	return base + int64((time+p.window)<<p.unit) - now
+}
+
+// Log holds the sliding logs of one limiter's keys. The key's word is a handle to its ring
+// and stays the same while the key is held; whatever a call changes, it changes in the
+// ring, or by putting another ring behind the handle. The zero value is empty.
+type Log struct {
+	handles
+	eras atomic.Uint32
+}
+
+// LogVerdict is what became of a call.
+type LogVerdict uint8
+
+const (
+	LogAllowed LogVerdict = iota
+	LogRefused
+	// LogGone: nothing is behind the word. If it still is the key's, the key is as if
+	// never seen.
+	LogGone
+	// LogStale: the key is under a newer rule than the call's params. Look it up again.
+	LogStale
+)
+
+// LogOutcome is what a call tells of the key, at the instant At: requests left; ns until n
+// of them can be taken (0: now; [Never]: n is more than the capacity); ns until the key is
+// as if never seen.
+type LogOutcome struct{ Remaining, RetryAfter, ResetAfter, At int64 }
+
+// Adopt returns p as the rule that follows all those adopted before.
+func (l *Log) Adopt(p LogParams) LogParams {
+	p.era = l.eras.Add(1)
+	return p
+}
+
+// New returns a new word, of a key of which n requests were admitted at the instant at; 0
+// if 2^28 keys are held. 0 < n <= capacity. Until a map holds it, Renew may change it and
+// Release takes it back.
+func (l *Log) New(p *LogParams, at, n int64) uint64 {
+	id := l.alloc()
+	if id != 0 {
+		l.publish(p.first(id, at, n))
+	}
+	return id
+}
+
+// first returns a ring with one entry.
+func (p *LogParams) first(id uint64, at, n int64) *ring {
+	r := newRing(id, p.start(at), p, 1)
+	r.put(r.mask(), (p.window+uint64(p.round))<<p.width|uint64(n))
+	r.hint.Store(uint64(r.mask()-1) << 32)
+	return r
+}
+
+// under tells that r exists and is under p's rule.
+func (r *ring) under(p *LogParams) bool { return r != nil && r.era == p.era }
+
+// missed tells why a ring isn't the one asked for.
+func (r *ring) missed() LogVerdict {
+	if r == nil {
+		return LogGone
+	}
+	return LogStale
+}
+
+// Try admits n requests at the instant at, all or none. 0 < n <= capacity.
+func (l *Log) Try(p *LogParams, word uint64, at, n int64) LogVerdict {
+	at = min(at, p.horizon)
+	for {
+		r := l.ring(word)
+		if !r.under(p) {
+			return r.missed()
+		}
+		v := r.look(p, at)
+		switch {
+		case r.room(p, v) < n:
+			if r.true(v) {
+				return LogRefused
+			}
+		case !r.fits(p, v) && r.unfit(p, v):
+			if l.replace(r, v, p, at, change{take: n}) {
+				return LogAllowed
+			}
+		case r.record(p, v, n):
+			return LogAllowed
+		}
+	}
+}
+
+// Take is Try with an outcome.
+func (l *Log) Take(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdict) {
+	at = min(at, p.horizon)
+	for {
+		r := l.ring(word)
+		if !r.under(p) {
+			return LogOutcome{}, r.missed()
+		}
+		v := r.look(p, at)
+		left := r.room(p, v) - n
+		if left < 0 {
+			o := r.outcome(p, v, at, n)
+			if r.true(v) {
+				return o, LogRefused
+			}
+			continue
+		}
+		if !r.fits(p, v) && r.unfit(p, v) {
+			if !l.replace(r, v, p, at, change{take: n}) {
+				continue
+			}
+		} else if !r.record(p, v, n) {
+			continue
+		}
+		now := r.counted(v, at)
+		end := p.until(v.now+uint64(p.round), r.base, now)
+		return LogOutcome{Remaining: left, ResetAfter: end, At: now}, LogAllowed
+	}
+}
+
+// Peek tells what Take would say of n requests, and takes nothing. Any n.
+func (l *Log) Peek(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdict) {
+	at = min(at, p.horizon)
+	for {
+		r := l.ring(word)
+		if !r.under(p) {
+			return LogOutcome{}, r.missed()
+		}
+		v := r.look(p, at)
+		o := r.outcome(p, v, at, n)
+		if !r.true(v) {
+			continue
+		}
+		if o.Remaining < n {
+			return o, LogRefused
+		}
+		return o, LogAllowed
+	}
+}
+
+// Refund takes n requests off the entries of the instant at, an outcome's At. It does
+// nothing to any other, and nothing if they are out of the window.
+func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
+	c := change{refund: n, at: at}
+	for {
+		r := l.ring(word)
+		if !r.under(p) {
+			return r.missed()
+		}
+		v := r.look(p, at)
+		if _, _, left := r.replay(v, p, p.start(r.counted(v, at)), c, nil); left < n {
+			if l.replace(r, v, p, at, c) {
+				return LogAllowed
+			}
+		} else if r.true(v) {
+			return LogAllowed
+		}
+	}
+}

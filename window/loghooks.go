@@ -1,0 +1,81 @@
+package window
+
+import "math"
+
+// What a map asks of the kernel behind its words.
+
+// Rebase returns the same rule for a table with that floor.
+func (l *Log) Rebase(p *LogParams, floor int64) LogParams {
+	q := *p
+	q.floor = floor
+	return q
+}
+
+// Horizon returns the last instant, in ns, that a table of this floor can tell. A ring has a
+// base of its own, and instants that are too late even for that count as the last one.
+func (l *Log) Horizon(*LogParams) int64 { return math.MaxInt64 }
+
+// IdleAt returns the first instant at which the key is as if never seen. Of a key that is
+// under a newer rule than p it knows nothing, and says never.
+func (l *Log) IdleAt(p *LogParams, word uint64) int64 {
+	r := l.ring(word)
+	if r == nil {
+		return math.MinInt64
+	}
+	if !r.under(p) {
+		return math.MaxInt64
+	}
+	v := r.look(p, p.clamp(math.MinInt64))
+	return p.until(r.time(v.last), r.base, 0)
+}
+
+// Limited tells that one more request would be refused at the instant at.
+func (l *Log) Limited(p *LogParams, word uint64, at int64) bool {
+	_, verdict := l.Peek(p, word, at, 1)
+	return verdict == LogRefused
+}
+
+// Convert puts the key under the rule `to`, and returns word. The entries that are known
+// and in the new window count. A key that is refused one request stays so: it gains nothing
+// before its newest entry is gone. Of several calls one changes it.
+func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
+	for from.era != to.era {
+		r := l.ring(word)
+		if !r.under(from) { // gone, or done
+			break
+		}
+		v := r.look(from, to.floor)
+		l.replace(r, v, to, to.floor, change{fill: r.room(from, v) < 1})
+	}
+	return word
+}
+
+// Retire frees what is behind word if that is as if never seen at the instant at; no call
+// can charge it afterwards. It tells whether nothing is there now.
+func (l *Log) Retire(p *LogParams, word uint64, at int64) bool {
+	for {
+		r := l.ring(word)
+		if !r.under(p) {
+			return r == nil
+		}
+		v := r.look(p, at)
+		if r.room(p, v) < p.capacity {
+			if r.true(v) {
+				return false
+			}
+		} else if r.seal(v) && l.release(r) {
+			return true
+		}
+	}
+}
+
+// Release frees what is behind word, whatever it says. A call that has looked the word up
+// before may still end as if it had come first.
+func (l *Log) Release(_ *LogParams, word uint64) {
+	for {
+		r := l.ring(word)
+		if r == nil || l.release(r) {
+			return
+		}
+	}
+}

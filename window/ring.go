@@ -1,0 +1,89 @@
+package window
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A ring is one client's log: 2^k entries of 8 bytes, overwritten in a circle. The
+// entries follow the struct in one allocation that holds no pointer.
+//
+//	63       62    61                                    0
+//	+--------+-----+------------------+------------------+
+//	| SEALED | LAP | time             | total            |
+//	+--------+-----+------------------+------------------+
+//	                 units since base   tokens recorded up to and with this entry,
+//	                 62-width bits      mod 2^width
+//
+// SEALED: set at the head alone, final; nothing more is recorded in this ring.
+// LAP: flips with each lap over the slots, so that it tells the head from all
+// others: the one slot whose LAP differs from its predecessor's, or slot 0 if none
+// does. A slot never written reads as an entry at the ring's base, that is out of the
+// window, with 0 tokens.
+//
+// What is derived and not stored: the head, the number of entries in the window, and
+// the tokens of an entry (its total less its predecessor's).
+type ring struct {
+	id    uint64 // the handle that leads here
+	base  int64  // the instant of time 0, ns, a multiple of the unit
+	hint  atomic.Uint64
+	era   uint32 // of the rule it is under
+	unit, // times are in 2^unit ns
+	round, // 1 if unit > 0: times are rounded up
+	width, // of totals, in bits
+	log2 uint8 // of the number of slots
+}
+
+const (
+	sealed = 1 << 63
+	lap    = 1 << 62
+	entry  = lap - 1 // time and total
+
+	ringHeader = 4 // words
+	minSlots   = 4
+)
+
+var _ [8 * ringHeader]byte = [unsafe.Sizeof(ring{})]byte{}
+
+// newRing returns an empty ring with at least two slots more than entries: one that
+// stays out of the window and tells what was recorded before, and one to write to.
+func newRing(id uint64, base int64, p *LogParams, entries uint32) *ring {
+	log2 := max(bits.Len32(minSlots-1), bits.Len32(entries+1))
+	words := make([]uint64, ringHeader+1<<log2)
+	r := (*ring)(unsafe.Pointer(unsafe.SliceData(words)))
+	r.id, r.base, r.log2 = id, base, uint8(log2)
+	r.era, r.unit, r.round, r.width = p.era, p.unit, p.round, p.width
+	return r
+}
+
+func (r *ring) mask() uint32 { return 1<<(r.log2&31) - 1 }
+
+func (r *ring) bytes() int64 { return int64(ringHeader+1<<r.log2) * 8 }
+
+// slot returns slot i, which is at most mask. One allocation a ring instead of two, and
+// none that the garbage collector must look into, is what the pointer arithmetic buys.
+func (r *ring) slot(i uint32) *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(r), (ringHeader+uintptr(i))*8))
+}
+
+func (r *ring) load(i uint32) uint64 {
+	ringStep(r.slot(i))
+	return r.slot(i).Load()
+}
+
+func (r *ring) cas(i uint32, old, next uint64) bool {
+	ringStep(r.slot(i))
+	return r.slot(i).CompareAndSwap(old, next)
+}
+
+// put writes a slot of a ring that nobody else has seen.
+func (r *ring) put(i uint32, word uint64) { *(*uint64)(unsafe.Pointer(r.slot(i))) = word }
+
+// time returns the time of an entry.
+func (r *ring) time(word uint64) uint64 { return word & entry >> (r.width & 63) }
+
+// latest returns the latest instant that an entry may stand for.
+func (r *ring) latest(word uint64) int64 {
+	return r.base + int64(r.time(word)<<r.unit) - int64(r.round)
+}
