@@ -100,6 +100,6 @@ func (b *breaker) settleSoon() {
 
 // probe asks the server for a state that it doesn't hold, on the node of key, as a decision would.
 func (s *Store) probe(key string) error {
-	_, err := s.call(context.Background(), []string{key + ":probe"}, []string{"peek", "b", "0", "1", "1", "1", "0"})
+	_, err := s.call(context.Background(), takeScripts["b"], []string{key + ":probe"}, []string{"peek", "b", "0", "1", "1", "1", "0"})
 	return err
 }

@@ -20,16 +20,35 @@ type compiled struct {
 	unit int64  // token bucket: units a token; windows: 1
 	rate int64  // token bucket: units a microsecond
 	span int64  // windows: microseconds
+
+	words [3]string // the arguments that are the same for every call: capacity, rate or span, unit
+	one   string    // the argument for one token
 }
 
 // compile checks r against the range that the script counts exactly in, which is smaller than the in-process one.
-func compile(r ratelimit.Rule) (*compiled, error) {
+func compile(r ratelimit.Rule) (c *compiled, err error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	last := int64(0)
 	if r.Algorithm == ratelimit.TokenBucket {
-		return compileBucket(r)
+		if c, err = compileBucket(r); err == nil {
+			last = c.unit
+		}
+	} else {
+		c, err = compileWindow(r)
 	}
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range [...]int64{r.Capacity * c.unit, max(c.rate, c.span), last} {
+		c.words[i] = strconv.FormatInt(v, 10)
+	}
+	c.one = strconv.FormatInt(c.unit, 10)
+	return c, nil
+}
+
+func compileWindow(r ratelimit.Rule) (*compiled, error) {
 	c := &compiled{rule: r, unit: 1}
 	switch r.Algorithm {
 	case ratelimit.FixedWindow:
@@ -73,17 +92,11 @@ const replyLen = 5
 
 // args appends the six arguments for n tokens, counted at the instant at (microseconds) if that matters.
 func (c *compiled) args(to []string, n, at int64) []string {
-	last := c.unit
-	if c.kind != "b" {
-		last = 0
+	cost := c.one
+	if n != 1 {
+		cost = strconv.FormatInt(n*c.unit, 10)
 	}
-	for i, v := range [...]int64{n * c.unit, c.rule.Capacity * c.unit, max(c.rate, c.span), last, at} {
-		if i == 0 {
-			to = append(to, c.kind)
-		}
-		to = append(to, strconv.FormatInt(v, 10))
-	}
-	return to
+	return append(to, c.kind, cost, c.words[0], c.words[1], c.words[2], strconv.FormatInt(at, 10))
 }
 
 // decide is the Decision on n tokens that five integers of the script's reply stand for.

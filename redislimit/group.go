@@ -115,7 +115,7 @@ func (s *Store) takeCall(claims []ratelimit.Claim) bool {
 		keys[i] = one.serverKey(clients[i])
 		args = rules[i].args(args, c.N, 0)
 	}
-	reply, err := s.eval(context.Background(), clients[0].breaker, keys, args)
+	reply, err := s.eval(context.Background(), clients[0].breaker, takeScripts.of(rules...), keys, args)
 	if err != nil {
 		return s.decideWithout(claims, clients)
 	}

@@ -13,8 +13,10 @@ import (
 const (
 	// LeaseShare is the part of the capacity that the leases of a whole fleet on one key come to at most: an eighth.
 	LeaseShare = 8
-	// leaseAfter is how many calls for a key within a second earn it a lease.
+	// leaseAfter is how many calls for a key within heatPeriod earn it a lease.
 	leaseAfter = 4
+	heatPeriod = 4 * time.Second
+	heatCells  = 1 << 16
 	// leaseIdle is how long a lease lies unused before it is given back, and up to twice that.
 	leaseIdle = time.Second
 	// leaseCalls bounds the calls for leases that are under way.
@@ -27,9 +29,9 @@ const (
 type leases struct {
 	limiter *Limiter
 	keys    *xsync.Map[string, *lease]
-	heat    [1024]atomic.Uint64 // calls of late, by key: second, the key's tag, count
-	calls   atomic.Int64        // for leases, under way
-	looking atomic.Bool         // a look at idle leases is to come
+	heat    []atomic.Uint64 // calls of late, by key: period, the key's tag, count
+	calls   atomic.Int64    // for leases, under way
+	looking atomic.Bool     // a look at idle leases is to come
 }
 
 // lease is one key's tokens.
@@ -45,7 +47,7 @@ type lease struct {
 const givenBack = -1 << 62
 
 func newLeases(l *Limiter) *leases {
-	return &leases{limiter: l, keys: xsync.NewMap[string, *lease]()}
+	return &leases{limiter: l, keys: xsync.NewMap[string, *lease](), heat: make([]atomic.Uint64, heatCells)}
 }
 
 // size is the most tokens that this server may lease of a key: a capacity's eighth, divided among the servers.
@@ -140,16 +142,7 @@ func (l *leases) fill(key string, held *lease) {
 
 // called counts a call for a key, and gives it a lease if it is hot.
 func (l *leases) called(key string, b *breaker) {
-	second := uint64(l.limiter.store.config.Clock.NanoTime()) / uint64(time.Second) & 0xffff
-	hash := l.limiter.outage.known.hash(key)
-	tag := second<<48 | hash>>32<<16
-	cell := &l.heat[hash%uint64(len(l.heat))]
-	old := cell.Load()
-	if old&^0xffff != tag {
-		old = tag
-	}
-	cell.Store(old + min(1, 0xffff-old&0xffff)) // a count lost to a race makes a lease a call later
-	if old&0xffff+1 < leaseAfter || l.size() < 2 {
+	if l.size() < 2 || !l.hot(l.limiter.outage.known.hash(key)) {
 		return
 	}
 	held, ok := l.keys.Load(key)
@@ -159,6 +152,25 @@ func (l *leases) called(key string, b *breaker) {
 	held.used.Store(true)
 	l.refill(key, held)
 	l.look()
+}
+
+// hot counts a call for the key with that hash, and reports whether there have been leaseAfter of late. Of several keys
+// with one cell, one at a time is counted, until it is hot.
+func (l *leases) hot(hash uint64) bool {
+	period := uint64(l.limiter.store.config.Clock.NanoTime()) / uint64(heatPeriod) & 0xffff
+	tag := period<<48 | hash>>32<<16
+	cell := &l.heat[hash%heatCells]
+	old := cell.Load()
+	count := old & 0xffff
+	if old&^0xffff != tag {
+		if old>>48 == period && count < leaseAfter {
+			return false
+		}
+		count = 0
+	}
+	count = min(count+1, leaseAfter)
+	cell.Store(tag | count) // a count lost to a race makes a lease a call later
+	return count == leaseAfter
 }
 
 // look sees to it that idle leases are given back.

@@ -12,16 +12,34 @@ func Rueidis(client rueidis.Client) Server { return rueidisServer{client} }
 
 type rueidisServer struct{ client rueidis.Client }
 
+type answer struct {
+	integers []int64
+	err      error
+}
+
+// Eval asks in a goroutine of its own, because a client that is connecting anew waits for that however short ctx is.
 func (s rueidisServer) Eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
-	run := func(first, text string) rueidis.RedisResult {
-		if first == "EVALSHA" {
-			return s.client.Do(ctx, s.client.B().Evalsha().Sha1(text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
-		}
-		return s.client.Do(ctx, s.client.B().Eval().Script(text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	if ctx.Done() == nil {
+		return s.eval(ctx, script, keys, args)
 	}
-	result := run("EVALSHA", script.SHA1)
-	if err, ok := rueidis.IsRedisErr(result.Error()); ok && err.IsNoScript() {
-		result = run("EVAL", script.Source) // a restart or SCRIPT FLUSH forgets scripts
+	done := make(chan answer, 1)
+	go func() {
+		integers, err := s.eval(ctx, script, keys, args)
+		done <- answer{integers, err}
+	}()
+	select {
+	case a := <-done:
+		return a.integers, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s rueidisServer) eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
+	b := s.client.B()
+	result := s.client.Do(ctx, b.Evalsha().Sha1(script.SHA1).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	if err, ok := rueidis.IsRedisErr(result.Error()); ok && err.IsNoScript() { // a restart or SCRIPT FLUSH forgets scripts
+		result = s.client.Do(ctx, b.Eval().Script(script.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 	}
 	return result.AsIntSlice()
 }

@@ -30,7 +30,6 @@ var ErrOpen = errors.New("redislimit: the server is not being asked: it did not 
 type Store struct {
 	server   Server
 	config   Config
-	script   *Script
 	lead     string    // what every key begins with
 	hashers  sync.Pool // of *hasher
 	breakers []*breaker
@@ -55,7 +54,7 @@ func New(server Server, c Config) (*Store, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	s := &Store{server: server, config: c, script: takeScript, lead: c.Prefix + ":{"}
+	s := &Store{server: server, config: c, lead: c.Prefix + ":{"}
 	s.hashers.New = func() any { return &hasher{mac: hmac.New(sha256.New, s.config.Secret)} }
 	s.breakers = make([]*breaker, 1)
 	if c.Cluster {
@@ -130,12 +129,12 @@ func (s *Store) client(key string) client {
 }
 
 // eval runs the script on the keys of one or more rules, within the budget, if b lets it.
-func (s *Store) eval(ctx context.Context, b *breaker, keys, args []string) ([]int64, error) {
+func (s *Store) eval(ctx context.Context, b *breaker, script *Script, keys, args []string) ([]int64, error) {
 	if b.open() {
 		s.counters.open.Add(1)
 		return nil, ErrOpen
 	}
-	reply, err := s.call(ctx, keys, args)
+	reply, err := s.call(ctx, script, keys, args)
 	switch {
 	case err == nil:
 		b.succeeded()
@@ -151,11 +150,11 @@ func (s *Store) eval(ctx context.Context, b *breaker, keys, args []string) ([]in
 }
 
 // call runs the script within the budget, whatever the breaker says.
-func (s *Store) call(ctx context.Context, keys, args []string) ([]int64, error) {
+func (s *Store) call(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Budget)
 	defer cancel()
 	start := s.config.Clock.NanoTime()
-	reply, err := s.server.Eval(ctx, s.script, keys, args)
+	reply, err := s.server.Eval(ctx, script, keys, args)
 	if err == nil && len(reply) != replyLen*len(keys) {
 		err = fmt.Errorf("%w: %d integers for %d rules", errReply, len(reply), len(keys))
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/casgate/ratelimit/redislimit/redistest"
 )
 
-// timedScript is the script with its time as the last argument. Keys live an hour longer, since the server's own time
+// timedScripts are the scripts with their time as the last argument. Keys live an hour longer, since the server's own time
 // expires them.
-var timedScript = newScript(`local function now() return tonumber(ARGV[#ARGV]) end
+var timedScripts = newScripts(`local function now() return tonumber(ARGV[#ARGV]) end
 local slack = 3600000
-` + takeSource)
+`)
 
 // timedServer gives the script the time of a clock.
 type timedServer struct {
@@ -28,7 +28,12 @@ type timedServer struct {
 }
 
 func (s timedServer) Eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
-	return s.Server.Eval(ctx, timedScript, keys, append(args[:len(args):len(args)], strconv.FormatInt(floorMicros(s.clock.NanoTime()), 10)))
+	for letter := range takeScripts {
+		if takeScripts[letter] == script {
+			script = timedScripts[letter]
+		}
+	}
+	return s.Server.Eval(ctx, script, keys, append(args[:len(args):len(args)], strconv.FormatInt(floorMicros(s.clock.NanoTime()), 10)))
 }
 
 func dial(t testing.TB, addr string) Server {

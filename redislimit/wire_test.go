@@ -81,29 +81,25 @@ func every(capacity int64, per time.Duration) []ratelimit.Rule {
 }
 
 // A key lives until its state is as if never seen, in milliseconds rounded up, and never without end, on the server's own
-// clock with the script that users run.
+// clock with the script that users run. The server drops a key when its clock's millisecond is past the key's.
 func TestKeysExpireWhenTheirStateStopsToMatter(t *testing.T) {
 	addr := redistest.Start(t).Addr
 	server, r := dial(t, addr), rawOn(t, addr)
-	for _, per := range []time.Duration{time.Second, 7 * time.Hour, 365 * 24 * time.Hour} {
+	for _, per := range []time.Duration{7123457 * time.Microsecond, 7 * time.Hour, 365 * 24 * time.Hour} {
 		for _, rule := range every(10, per) {
 			s := newStore(t, server, Config{Servers: 1})
 			l, err := s.Limiter("rule", rule, Strict)
 			require.NoError(t, err)
-			for _, n := range []int64{1, 3, 6} {
-				d := l.Take("k", n)
-				key := r.keys(s.config.Prefix + ":*}:?:rule")
-				require.Len(t, key, 1)
-				ttl := time.Duration(r.int("PTTL", key[0])) * time.Millisecond
-				now, err := r.do("TIME").AsIntSlice()
-				require.NoError(t, err)
-				passed := time.Duration(now[0]*1e9 + now[1]*1e3 - d.At)
-				if ttl < 0 { // gone meanwhile
-					require.GreaterOrEqual(t, passed, d.ResetAfter)
-					continue
+			for range 10 {
+				d := l.Take("k", 1)
+				idle := d.At + int64(d.ResetAfter)
+				if keys := r.keys(s.config.Prefix + ":*}:?:rule"); len(keys) == 1 {
+					expires := r.int("PEXPIRETIME", keys[0])
+					assert.GreaterOrEqual(t, (expires+1)*1e6, idle, "%v %v", rule.Algorithm, per)
+					assert.LessOrEqual(t, expires*1e6, idle+1e6, "%v %v", rule.Algorithm, per)
+				} else { // a window that has ended
+					assert.Less(t, per, time.Minute)
 				}
-				assert.GreaterOrEqual(t, ttl+time.Millisecond, d.ResetAfter-passed, "%v %v", rule.Algorithm, per)
-				assert.LessOrEqual(t, ttl, d.ResetAfter+2*time.Millisecond, "%v %v", rule.Algorithm, per)
 			}
 		}
 	}

@@ -3,13 +3,16 @@ package redistest
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Server is a running redis-server.
@@ -103,4 +106,17 @@ func (s *Server) Command(t testing.TB, words ...string) {
 	if err != nil || strings.HasPrefix(answer, "-") {
 		t.Fatalf("%v: %q, %v", words, answer, err)
 	}
+}
+
+// CPU is the processor time that the server has used, by the kernel's count.
+func (s *Server) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')'):]))
+	user, _ := strconv.Atoi(fields[12])
+	system, _ := strconv.Atoi(fields[13])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }

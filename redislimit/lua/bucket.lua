@@ -1,0 +1,27 @@
+
+-- The token bucket: debt is what a full one has more. Stored: instant, debt, capacity, rate, unit.
+function algorithms.b(key, cost, capacity, rate, unit)
+  local now, debt, converted = time, 0, false
+  local stored = redis.call('GET', key)
+  if stored then
+    local at, owed, ofCapacity, ofRate, ofUnit = struct.unpack('<ddddd', stored)
+    local elapsed = max(0, time - at)
+    now = max(now, at)
+    if elapsed <= owed / ofRate then debt = max(0, owed - elapsed * ofRate) end
+    if debt > 0 and (ofCapacity ~= capacity or ofRate ~= rate or ofUnit ~= unit) then -- whole tokens are kept
+      debt = max(0, capacity - floordiv(ofCapacity - debt, ofUnit) * unit)
+      converted = true
+    end
+  end
+  if op == 'refund' then
+    cost = -min(cost, debt)
+  elseif op == 'drain' then
+    cost = min(cost, floordiv(capacity - debt, unit) * unit)
+  end
+  local allowed = debt + cost <= capacity and 1 or 0
+  if allowed == 0 then cost = 0 end
+  debt = debt + cost
+  local reply, taken = {allowed, now, debt, 0, 0}, cost / unit
+  if cost == 0 and not converted then return reply, taken end
+  return reply, taken, ceildiv(debt, rate) + now - time, struct.pack('<ddddd', now, debt, capacity, rate, unit)
+end
