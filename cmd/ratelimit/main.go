@@ -76,8 +76,8 @@ const rootHelp = `Limits how many requests each client of an HTTP server may mak
   ratelimit explain    says which rules a request meets, and why
   ratelimit replay     says what rules would have refused in an access log
   ratelimit compare    draws what each algorithm lets through
-  ratelimit compare    draws what each algorithm lets through
   ratelimit replay     tries a rule file on an access log: who would have been refused, and when
+  ratelimit suggest    finds limits for the traffic in an access log
 
 Try it, with a built-in server behind it:
 
@@ -102,7 +102,7 @@ func newRoot(clock ratelimit.Clock) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagValueError(err)} })
-	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newCompare(), newReplay(), newVersion())
+	root.AddCommand(newProxy(clock), newCheck(clock), newValidate(), newExplain(), newCompare(), newReplay(), newSuggest(), newVersion())
 	return root
 }
 

@@ -80,12 +80,11 @@ func (f *logFlags) open(command *cobra.Command, names []string, stdin io.Reader)
 	return log, p, err
 }
 
-// ended returns what is wrong with a log that has been read.
-func ended(log *accesslog.Log, names []string) error {
-	stats := log.Stats()
+// ended returns what is wrong with a log that has been read; err is what cut it short.
+func ended(stats accesslog.Stats, err error, names []string) error {
 	switch {
-	case log.Err() != nil:
-		return errors.New(strings.ReplaceAll(log.Err().Error(), "\n", "; "))
+	case err != nil:
+		return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	case stats.Lines == 0:
 		return fmt.Errorf("%s: empty", strings.Join(names, ", "))
 	case stats.Unreadable == stats.Lines:
@@ -141,7 +140,7 @@ func newReplay() *cobra.Command {
 		if err := writeReport(report, command.OutOrStdout(), format, html); err != nil {
 			return err
 		}
-		return ended(log, args)
+		return ended(log.Stats(), log.Err(), args)
 	}
 	return command
 }
