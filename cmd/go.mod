@@ -18,6 +18,11 @@ require (
 require github.com/klauspost/compress v1.20.4
 
 require (
+	github.com/puzpuzpuz/xsync/v4 v4.5.0 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+)
+
+require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 )
@@ -30,6 +35,7 @@ require (
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/casgate/ratelimit/promlimit v0.1.0
+	github.com/casgate/ratelimit/redislimit v0.1.0
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect

@@ -5,7 +5,6 @@ import (
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/cmd/internal/forwardauth"
-	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 )
 
@@ -74,10 +73,11 @@ func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ra
 	if err != nil {
 		return err
 	}
-	l, err := limits.New(limits.Config{Spec: file.Spec, MaxKeys: file.Server.MaxKeys, Log: log, Clock: clock})
+	l, shared, err := f.limits(file, log, clock)
 	if err != nil {
 		return err
 	}
+	defer shared.Close()
 	handler, err := forwardauth.New(l, log)
 	if err != nil {
 		return err
@@ -85,6 +85,7 @@ func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ra
 	lines := [][2]string{{"endpoints", "/nginx, /caddy, /traefik"}}
 	return f.serve(command, file, served{
 		limits:  l,
+		fleet:   shared,
 		handler: handler,
 		lines:   append(lines, describeRules(file)...),
 		apply:   func(*settings.File) error { return nil },

@@ -71,7 +71,7 @@ func (f *limitFlags) rule(command *cobra.Command) (rules.RuleSpec, error) {
 func flagError(err *rules.Error) error {
 	p := err.Problems[0]
 	name := "limit"
-	for field, flag := range map[string]string{"burst": "burst", "algorithm": "algorithm", "key": "key", "proxies": "trusted-proxy"} {
+	for field, flag := range map[string]string{"burst": "burst", "algorithm": "algorithm", "key": "key", "proxies": "trusted-proxy", "store": "redis"} {
 		if strings.Contains(p.Path, field) {
 			name = flag
 		}

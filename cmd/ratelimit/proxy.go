@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/casgate/ratelimit"
-	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 	"github.com/casgate/ratelimit/cmd/internal/upstream"
 	"github.com/casgate/ratelimit/rules"
@@ -81,16 +80,18 @@ func (f *serveFlags) proxy(command *cobra.Command, file *settings.File, clock ra
 	if err != nil {
 		return err
 	}
-	l, err := limits.New(limits.Config{Spec: file.Spec, MaxKeys: file.Server.MaxKeys, Log: log, Clock: clock})
+	l, shared, err := f.limits(file, log, clock)
 	if err != nil {
 		return err
 	}
+	defer shared.Close()
 	router, err := upstream.NewSwitch(file.Server.Upstreams, l.Filter.FromProxy, log)
 	if err != nil {
 		return err
 	}
 	return f.serve(command, file, served{
 		limits:  l,
+		fleet:   shared,
 		handler: l.Wrap(router),
 		lines:   describe(file),
 		apply:   func(changed *settings.File) error { return router.Set(changed.Server.Upstreams) },

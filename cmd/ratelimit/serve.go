@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/cmd/internal/admin"
+	"github.com/casgate/ratelimit/cmd/internal/fleet"
 	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/recent"
 	"github.com/casgate/ratelimit/cmd/internal/server"
@@ -22,11 +24,27 @@ import (
 // served is what a command puts on its addresses.
 type served struct {
 	limits  *limits.Limits
+	fleet   *fleet.Fleet
 	handler http.Handler
 	lines   [][2]string                // what to tell people at the start; see service.Service
 	apply   func(*settings.File) error // puts what a changed file says into force, beside its rules
 	log     *slog.Logger
 	errors  *recent.Entries
+}
+
+// limits returns the limits of a file, and the fleet that they may be shared with, which is to be closed.
+func (f *serveFlags) limits(file *settings.File, log *slog.Logger, clock ratelimit.Clock) (*limits.Limits, *fleet.Fleet, error) {
+	config, mode, err := file.Server.Redis.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	shared := fleet.New(config, mode, log)
+	l, err := limits.New(limits.Config{Spec: file.Spec, MaxKeys: file.Server.MaxKeys, Log: log, Clock: clock, Fleet: shared})
+	if err != nil {
+		shared.Close()
+		return nil, nil, err
+	}
+	return l, shared, nil
 }
 
 // serve serves until it is told to end.
@@ -57,7 +75,7 @@ func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what ser
 			return err
 		}
 		page, err := admin.New(admin.Config{
-			Limits: what.limits, Ready: s.Ready, Token: token, Version: version(), Errors: what.errors, Log: what.log,
+			Limits: what.limits, Fleet: what.fleet, Ready: s.Ready, Token: token, Version: version(), Errors: what.errors, Log: what.log,
 		})
 		if err != nil {
 			return err

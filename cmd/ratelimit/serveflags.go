@@ -22,6 +22,7 @@ type serveFlags struct {
 	admin          string
 	adminTokenFile string
 	trusted        []string
+	redis          string
 	tlsCert        string
 	tlsKey         string
 	drain          time.Duration
@@ -42,6 +43,7 @@ func (f *serveFlags) add(command *cobra.Command, listen string) {
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:9090", "`ADDRESS` of the status page, /metrics, /healthz and /readyz; off for none")
 	flags.StringVar(&f.adminTokenFile, "admin-token-file", "", "a `FILE` with the token that the admin address wants; needed off loopback")
 	flags.StringSliceVar(&f.trusted, "trusted-proxy", nil, "a `PREFIX` whose X-Forwarded-For is believed: 10.0.0.0/8, loopback, private")
+	flags.StringVar(&f.redis, "redis", "", "`URL` of the Redis that the limits are shared over: redis://[user:password@]host:port[/db]")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate to serve TLS with")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "a PEM `FILE` with its key")
 	flags.DurationVar(&f.drain, "drain", 0, "`TIME` to go on accepting after SIGTERM, for a load balancer to notice /readyz")
@@ -51,7 +53,7 @@ func (f *serveFlags) add(command *cobra.Command, listen string) {
 	_ = command.MarkFlagFilename("config", "yaml", "yml", "json")
 	_ = command.RegisterFlagCompletionFunc("log-format", words("text", "json"))
 	_ = command.RegisterFlagCompletionFunc("log-level", words("debug", "info", "warn", "error"))
-	for _, name := range []string{"listen", "admin", "trusted-proxy", "drain", "grace"} {
+	for _, name := range []string{"listen", "admin", "trusted-proxy", "redis", "drain", "grace"} {
 		_ = command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 }
@@ -131,9 +133,19 @@ func (f *serveFlags) override(command *cobra.Command, file *settings.File) error
 	if len(file.Proxies.Trusted) == 0 {
 		file.Proxies.Trusted = f.trustedByDefault
 	}
+	if f.redis != "" {
+		file.Store = f.redis
+	}
 	var broken *rules.Error
-	if err := file.Spec.Validate(); errors.As(err, &broken) {
+	set, err := rules.Compile(file.Spec)
+	if errors.As(err, &broken) {
 		return flagError(broken)
+	}
+	if err != nil {
+		return err
+	}
+	if problems := settings.CheckStores(file.Spec, set); problems != nil {
+		return flagError(&rules.Error{Problems: problems})
 	}
 	if f.adapt != nil {
 		return f.adapt(file)

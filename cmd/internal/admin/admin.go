@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/cmd/internal/fleet"
 	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/recent"
 )
@@ -20,6 +21,8 @@ import (
 // Config says what there is to see.
 type Config struct {
 	Limits *limits.Limits
+	// Fleet is the stores that the limits are shared over; nil: there are none.
+	Fleet *fleet.Fleet
 	// Ready reports whether requests are welcome.
 	Ready func() bool
 	// Token is what must be shown for all but health; empty: nothing, and then requests must name this machine by a
@@ -46,7 +49,7 @@ var page embed.FS
 // New returns the handler. Its history grows while Run runs.
 func New(c Config) (*Admin, error) {
 	a := &Admin{config: c, started: ratelimit.SystemClock().NanoTime(), history: newHistory()}
-	registry, err := metrics(c.Limits)
+	registry, err := metrics(&c)
 	if err != nil {
 		return nil, err
 	}

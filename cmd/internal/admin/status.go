@@ -32,11 +32,12 @@ type status struct {
 	PassedSeries  []uint32 `json:"passed_series"`
 	RefusedSeries []uint32 `json:"refused_series"`
 
-	Rules     []ruleStatus `json:"rules"`
-	MoreRules int          `json:"more_rules"`
-	Top       []topStatus  `json:"top"`
-	Reloads   reloadStatus `json:"reloads"`
-	Errors    []errorEntry `json:"errors"`
+	Rules     []ruleStatus  `json:"rules"`
+	MoreRules int           `json:"more_rules"`
+	Top       []topStatus   `json:"top"`
+	Reloads   reloadStatus  `json:"reloads"`
+	Stores    []storeStatus `json:"stores"`
+	Errors    []errorEntry  `json:"errors"`
 }
 
 type ruleStatus struct {
@@ -64,6 +65,17 @@ type topStatus struct {
 	Rule    string `json:"rule"`
 	Key     string `json:"key"`
 	Refused uint64 `json:"refused"`
+}
+
+// storeStatus is a Redis that limits are shared over.
+type storeStatus struct {
+	Address  string `json:"address"`
+	Answers  bool   `json:"answers"`
+	Policy   string `json:"policy"` // that decides while it doesn't
+	Servers  int    `json:"servers"`
+	Calls    uint64 `json:"calls"`
+	Errors   uint64 `json:"errors"`
+	Replaced uint64 `json:"replaced"` // decisions by the policy
 }
 
 type reloadStatus struct {
@@ -111,6 +123,13 @@ func (a *Admin) state(rule string) *status {
 		Step:    step.Seconds(),
 		Top:     []topStatus{},
 		Errors:  []errorEntry{},
+		Stores:  []storeStatus{},
+	}
+	if a.config.Fleet != nil {
+		for _, f := range a.config.Fleet.Status() {
+			s.Stores = append(s.Stores, storeStatus{f.Address, !f.BreakerOpen, f.Policy, f.Servers, f.Calls, f.Timeouts + f.Failures,
+				f.ErrorAllowed + f.ErrorDenied})
+		}
 	}
 	lately := a.history.lately("", 10*time.Second)
 	s.PassedRate, s.RefusedRate = float64(lately[0])/10, float64(lately[1])/10

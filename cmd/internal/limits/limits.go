@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/cmd/internal/fleet"
 	"github.com/casgate/ratelimit/httplimit"
 	"github.com/casgate/ratelimit/rules"
 )
@@ -44,6 +45,8 @@ type Config struct {
 	MaxKeys int
 	Log     *slog.Logger
 	Clock   ratelimit.Clock // nil but in tests
+	// Fleet has the limits that other servers share. Nil: all are made in this process, whatever their store.
+	Fleet *fleet.Fleet
 }
 
 // New returns the limits. Its error is a *rules.Error, if the spec isn't valid.
@@ -53,8 +56,14 @@ func New(c Config) (*Limits, error) {
 	if l.logged, err = ratelimit.New(ratelimit.PerSecond(1).Burst(1), ratelimit.Config{MaxKeys: 1024}); err != nil {
 		return nil, err
 	}
+	local := ratelimit.NewFactory(ratelimit.Config{Clock: c.Clock, MaxKeys: c.MaxKeys})
 	l.Store, err = rules.NewStore(c.Spec, rules.Config{
-		Limiters: ratelimit.Config{Clock: c.Clock, MaxKeys: c.MaxKeys},
+		NewLimiter: func(b rules.Build) (ratelimit.Reversible, error) {
+			if b.Store == "" || c.Fleet == nil {
+				return local.Create(b.Limit)
+			}
+			return c.Fleet.Limiter(b)
+		},
 		OnUpdate: func(_, next *rules.Set) { l.updated(next) },
 		OnError:  l.failed,
 	})

@@ -38,6 +38,8 @@ type Server struct {
 	Idle       time.Duration `yaml:"idle_timeout"`
 	Drain      time.Duration `yaml:"drain"`
 	Grace      time.Duration `yaml:"grace"`
+	// Redis is how the servers that rules name as their store are asked.
+	Redis Redis `yaml:"redis"`
 	// MaxKeys bounds the clients that each limit remembers; 0: DefaultMaxKeys.
 	MaxKeys int `yaml:"max_keys"`
 }
@@ -46,6 +48,16 @@ type Server struct {
 type TLS struct {
 	Cert string `yaml:"cert"`
 	Key  string `yaml:"key"`
+}
+
+// Redis is how servers are asked; see redislimit.Config for each field.
+type Redis struct {
+	Mode       string        `yaml:"mode"`     // strict, the default, deny_cache or lease
+	OnError    string        `yaml:"on_error"` // local, the default, open or closed
+	Budget     time.Duration `yaml:"budget"`
+	Servers    int           `yaml:"servers"`
+	Prefix     string        `yaml:"prefix"`
+	SecretFile string        `yaml:"secret_file"` // what clients' keys are hashed with, the same on all servers
 }
 
 // DefaultMaxKeys is the bound on the clients of each limit, some 40 MB of them: clients often choose their keys, so no
@@ -77,10 +89,12 @@ func Parse(text []byte) (*File, error) {
 	problems := tree.decode(file)
 	problems = append(problems, file.Server.check()...)
 	var broken *rules.Error
-	if err := file.Spec.Validate(); errors.As(err, &broken) {
+	if set, err := rules.Compile(file.Spec); errors.As(err, &broken) {
 		problems = append(problems, tree.unseen(file, problems, broken.Problems)...)
 	} else if err != nil {
 		return nil, err
+	} else if len(problems) == 0 {
+		problems = CheckStores(file.Spec, set)
 	}
 	if len(problems) == 0 {
 		return file, nil
@@ -136,6 +150,11 @@ func (s *Server) check() []rules.Problem {
 		if d.value < 0 {
 			bad(d.field, "%v: must not be negative", d.value)
 		}
+	}
+	if _, _, err := s.Redis.Config(); err != nil {
+		var field *fieldError
+		errors.As(err, &field)
+		bad("redis."+field.name, "%v", field.err)
 	}
 	if s.MaxKeys < 0 {
 		bad("max_keys", "%d: must be at least 1, or 0 for %d", s.MaxKeys, DefaultMaxKeys)

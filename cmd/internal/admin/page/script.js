@@ -162,6 +162,18 @@ function showTop(s) {
   $("no-top").hidden = s.top.length > 0;
 }
 
+function showStores(s) {
+  $("stores-section").hidden = !s.stores.length;
+  const labels = ["State", "Servers like this", "Calls", "Failed", "Decided without it"];
+  rows($("stores"), s.stores, (x) => x.address,
+    (x) => make("tr", {}, make("th", {scope: "row"}, make("code", {}, x.address)), ...labels.map((label, i) => make("td", {"data-label": label, class: i ? "n" : null}))),
+    (row, x) => {
+      say(row.children[1], x.answers ? "answers" : `doesn't answer: ${x.policy} decides`);
+      row.children[1].className = x.answers ? "" : "bad";
+      [x.servers, x.calls, x.errors, x.replaced].forEach((n, i) => say(row.children[i + 2], number.format(n)));
+    });
+}
+
 function entry(at, text, bad) {
   return make("li", {class: bad ? "bad" : null}, make("time", {datetime: new Date(at).toISOString()}, time.format(at)), text);
 }
@@ -194,7 +206,7 @@ async function update() {
     const s = await response.json();
     reached = Date.now();
     state("live", paused ? "paused" : s.ready ? "live" : "stopping");
-    showNow(s); chart(s); showRules(s); showTop(s); showReloads(s);
+    showNow(s); chart(s); showRules(s); showTop(s); showStores(s); showReloads(s);
     document.title = `${short(s.refused_rate)} refused/s – ratelimit`;
   } catch (error) {
     state("lost", `no answer since ${time.format(reached)}`);
