@@ -38,8 +38,8 @@ func (f *serveFlags) limits(file *settings.File, log *slog.Logger, clock ratelim
 	if err != nil {
 		return nil, nil, err
 	}
-	shared := fleet.New(config, mode, log)
-	l, err := limits.New(limits.Config{Spec: file.Spec, MaxKeys: file.Server.MaxKeys, Log: log, Clock: clock, Fleet: shared})
+	shared := fleet.New(config, mode, ratelimit.Config{Clock: clock, MaxKeys: file.Server.MaxKeys}, log)
+	l, err := limits.New(limits.Config{Spec: file.Spec, Log: log, NewLimiter: shared.NewLimiter})
 	if err != nil {
 		shared.Close()
 		return nil, nil, err

@@ -21,7 +21,7 @@ func Check(b rules.Build) error {
 		return err
 	}
 	defer store.Close()
-	_, err = store.Limiter(name(b), b.Limit, redislimit.Strict)
+	_, err = store.Limiter("check", b.Limit, redislimit.Strict)
 	return err
 }
 

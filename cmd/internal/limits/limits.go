@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/casgate/ratelimit"
-	"github.com/casgate/ratelimit/cmd/internal/fleet"
 	"github.com/casgate/ratelimit/httplimit"
 	"github.com/casgate/ratelimit/rules"
 )
@@ -41,12 +40,12 @@ const maxChanges = 50
 
 // Config says what limits to make.
 type Config struct {
-	Spec    rules.Spec
-	MaxKeys int
-	Log     *slog.Logger
-	Clock   ratelimit.Clock // nil but in tests
-	// Fleet has the limits that other servers share. Nil: all are made in this process, whatever their store.
-	Fleet *fleet.Fleet
+	Spec rules.Spec
+	Log  *slog.Logger
+	// Clock is that of the limiters that are made here; nil: the system's.
+	Clock ratelimit.Clock
+	// NewLimiter makes the limiters. Nil: all are made in this process, whatever their store.
+	NewLimiter func(rules.Build) (ratelimit.Reversible, error)
 }
 
 // New returns the limits. Its error is a *rules.Error, if the spec isn't valid.
@@ -56,16 +55,14 @@ func New(c Config) (*Limits, error) {
 	if l.logged, err = ratelimit.New(ratelimit.PerSecond(1).Burst(1), ratelimit.Config{MaxKeys: 1024}); err != nil {
 		return nil, err
 	}
-	local := ratelimit.NewFactory(ratelimit.Config{Clock: c.Clock, MaxKeys: c.MaxKeys})
+	if c.NewLimiter == nil {
+		local := ratelimit.NewFactory(ratelimit.Config{Clock: c.Clock})
+		c.NewLimiter = func(b rules.Build) (ratelimit.Reversible, error) { return local.Create(b.Limit) }
+	}
 	l.Store, err = rules.NewStore(c.Spec, rules.Config{
-		NewLimiter: func(b rules.Build) (ratelimit.Reversible, error) {
-			if b.Store == "" || c.Fleet == nil {
-				return local.Create(b.Limit)
-			}
-			return c.Fleet.Limiter(b)
-		},
-		OnUpdate: func(_, next *rules.Set) { l.updated(next) },
-		OnError:  l.failed,
+		NewLimiter: c.NewLimiter,
+		OnUpdate:   func(_, next *rules.Set) { l.updated(next) },
+		OnError:    l.failed,
 	})
 	if err != nil {
 		return nil, err
