@@ -30,6 +30,9 @@ const flushDelay = 50 * time.Microsecond
 // the outage policy's until it can be. Ping tells. A server that answers with an error, such as a wrong password, is one.
 func Dial(ctx context.Context, url string, c Config) (*Store, error) {
 	options, err := rueidis.ParseURL(url)
+	if err == nil && !strings.Contains(url, "://") {
+		err = errors.New("must have ://")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: URL: %w", ratelimit.ErrInvalidConfig, err)
 	}

@@ -50,7 +50,7 @@ func TestLeasesNeverAdmitMoreThanTheBurst(t *testing.T) {
 	}
 	wg.Wait()
 	for _, s := range stores {
-		until(func() bool { return allIdle(s) })
+		redistest.Until(t, func() bool { return allIdle(s) })
 		s.Close() // gives back what is left
 		stats := s.Stats()
 		calls.Add(int64(stats.Calls))
@@ -96,6 +96,6 @@ func TestLeasedDecisionsAllocateNothing(t *testing.T) {
 	for range 100 {
 		l.TryAcquire("k")
 	}
-	until(func() bool { held, ok := l.leases.keys.Load("k"); return ok && held.left.Load() > 1e6 })
+	redistest.Until(t, func() bool { held, ok := l.leases.keys.Load("k"); return ok && held.left.Load() > 1e6 })
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { l.TryAcquire("k") }))
 }

@@ -2,7 +2,6 @@ package redislimit
 
 import (
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,13 +14,6 @@ import (
 	"github.com/casgate/ratelimit/limittest"
 	"github.com/casgate/ratelimit/redislimit/redistest"
 )
-
-// until lets other goroutines run until ok; the test's own deadline ends it.
-func until(ok func() bool) {
-	for !ok() {
-		runtime.Gosched()
-	}
-}
 
 // broken opens the store's breakers by deciding until they are.
 func broken(t *testing.T, s *Store, l *Limiter) {
@@ -109,7 +101,7 @@ func TestRecoveryReconciles(t *testing.T) {
 	}
 	assert.Equal(t, 9, allowed, "all that was left, with one server")
 	server.Run(t) // empty: it has forgotten what was taken before
-	until(func() bool { return !s.Stats().BreakerOpen })
+	redistest.Until(t, func() bool { return !s.Stats().BreakerOpen })
 	d, err := l.TakeContext(t.Context(), "k", 0)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, d.Remaining, "nine of ten were taken in the outage")
@@ -132,7 +124,7 @@ func TestStoppedServerCostsTheBudgetAFewTimes(t *testing.T) {
 	}
 	assert.LessOrEqual(t, calls.Load(), int64(breakerFailures)+8, "only the first decisions, and probes, wait")
 	server.Resume()
-	until(func() bool { return !s.Stats().BreakerOpen })
+	redistest.Until(t, func() bool { return !s.Stats().BreakerOpen })
 	_, err = l.TakeContext(t.Context(), "k", 1)
 	assert.NoError(t, err)
 }

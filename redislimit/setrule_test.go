@@ -17,8 +17,8 @@ func window(a ratelimit.Algorithm, n int64, per time.Duration) ratelimit.Rule {
 	return ratelimit.Rule{Algorithm: a, Capacity: n, Refill: ratelimit.Rate{Tokens: n, Per: per}}
 }
 
-// What a client has used is kept when the rule changes; one that is being refused gains nothing from it at once, and
-// is admitted by the new rule's RetryAfter.
+// What a client has used is kept when the rule changes, the tokens of a bucket, the counts of a window, and it is admitted
+// by the new rule's RetryAfter.
 func TestRuleChangesKeepWhatIsUsed(t *testing.T) {
 	server := dial(t, redistest.Start(t).Addr)
 	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
@@ -29,13 +29,13 @@ func TestRuleChangesKeepWhatIsUsed(t *testing.T) {
 			left     int64 // at once
 		}{
 			{"raised, some left", window(a, 10, time.Minute), window(a, 100, time.Minute), 4, left(a, 6, 96)},
-			{"raised, none left", window(a, 10, time.Minute), window(a, 100, time.Minute), 10, 0},
+			{"raised, none left", window(a, 10, time.Minute), window(a, 100, time.Minute), 10, left(a, 0, 90)},
 			{"lowered", window(a, 100, time.Minute), window(a, 10, time.Minute), 4, left(a, 10, 6)},
 			{"lowered below what is used", window(a, 100, time.Minute), window(a, 10, time.Minute), 95, left(a, 5, 0)},
 			{"shorter window, none left", window(a, 100, time.Hour), window(a, 100, time.Minute), 100, 0},
 			{"shorter window, some left", window(a, 100, time.Hour), window(a, 100, time.Minute), 60, 40},
 			{"longer window, none left", window(a, 100, time.Minute), window(a, 100, time.Hour), 100, 0},
-			{"longer window and raised, none left", window(a, 10, time.Minute), window(a, 100, time.Hour), 10, 0},
+			{"longer window and raised, none left", window(a, 10, time.Minute), window(a, 100, time.Hour), 10, left(a, 0, 90)},
 		} {
 			t.Run(fmt.Sprint(a, "/", c.name), func(t *testing.T) {
 				var clock limittest.ManualClock

@@ -8,8 +8,10 @@ function algorithms.b(key, cost, capacity, rate, unit)
     local elapsed = max(0, time - at)
     now = max(now, at)
     if elapsed <= owed / ofRate then debt = max(0, owed - elapsed * ofRate) end
-    if debt > 0 and (ofCapacity ~= capacity or ofRate ~= rate or ofUnit ~= unit) then -- whole tokens are kept
-      debt = max(0, capacity - floordiv(ofCapacity - debt, ofUnit) * unit)
+    if debt > 0 and (ofCapacity ~= capacity or ofRate ~= rate or ofUnit ~= unit) then -- tokens are kept
+      local tokens = floordiv(ofCapacity - debt, ofUnit)
+      local part = (ofCapacity - debt - tokens * ofUnit) / ofUnit * unit -- of a token: rounded down, by a unit more than enough
+      debt = max(0, capacity - tokens * unit - max(0, floor(part) - 1))
       converted = true
     end
   end

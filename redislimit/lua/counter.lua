@@ -13,16 +13,12 @@ function algorithms.c(key, n, capacity, window, _, at)
       previous = this
     elseif ofWindow ~= window and (ofNumber + 2) * ofWindow > time then -- all that may count counts as this window's
       if (ofNumber + 1) * ofWindow > time then this = this + last end
-      current = min(this, capacity)
+      current = min(this, floordiv(2 ^ 53 - 1, window)) -- so that the products stay exact
     end
   end
   local now = max(time, number * window)
   local rest = (number + 1) * window - now
   local used = current + ceildiv(previous * rest, window)
-  if converted and capacity > ofCapacity and used >= ofCapacity then
-    local more = min(capacity, current + capacity - ofCapacity) - current
-    current, used = current + more, used + more
-  end
   local allowed = 1
   if op == 'refund' then
     local taken = floordiv(at, window)

@@ -8,7 +8,6 @@ function algorithms.f(key, n, capacity, window, _, at)
     if (ofNumber + 1) * ofWindow > time then -- it isn't past
       count = used
       if ofWindow == window then number = ofNumber end -- a newer one than now's stands; another rule's count is this one's
-      if count >= ofCapacity and capacity > ofCapacity then count = capacity end
       converted = ofCapacity ~= capacity or ofWindow ~= window
     end
   end

@@ -16,7 +16,7 @@
 --
 -- Each algorithm is a function of (key, n, capacity, x, y, at). It returns the reply, how many tokens it takes, and what is
 -- to be written: for how many microseconds it matters, and the value; nil if nothing is. Another rule's state is
--- converted as SetRule does in process: what is used is kept, and who is being refused gains nothing.
+-- converted as SetRule does in process: a bucket keeps its tokens, a window its counts.
 
 local op = ARGV[1]
 local time = now()

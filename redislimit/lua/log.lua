@@ -1,14 +1,14 @@
 
--- The log is a sorted set: score = instant; member = running total, tokens and capacity then, the total of 16 digits, so
--- that entries of one instant stand in their order. What a span of it holds is the difference of two totals.
+-- The log is a sorted set: score = instant; member = running total and tokens, the total of 16 digits, so that entries of
+-- one instant stand in their order. What a span of it holds is the difference of two totals.
 
-local function add(key, at, total, n, capacity)
-  redis.call('ZADD', key, at, string.format('%016.0f %.0f %.0f', total, n, capacity))
+local function add(key, at, total, n)
+  redis.call('ZADD', key, at, string.format('%016.0f %.0f', total, n))
 end
 
 local function parse(text, score)
-  local total, n, capacity = string.match(text, '(%d+) (%d+) (%d+)')
-  return {total = tonumber(total), n = tonumber(n), capacity = tonumber(capacity), at = tonumber(score)}
+  local total, n = string.match(text, '(%d+) (%d+)')
+  return {total = tonumber(total), n = tonumber(n), at = tonumber(score)}
 end
 
 local function entry(key, rank)
@@ -32,7 +32,7 @@ local function refundLog(key, n, window, first, at)
     total = total or e.total - e.n
     local back = e.at == at and min(n, e.n) or 0
     n, total = n - back, total + e.n - back
-    if e.n > back then add(key, e.at, total, e.n - back, e.capacity) end
+    if e.n > back then add(key, e.at, total, e.n - back) end
   end
   local newest = entry(key, -1)
   if newest then expireLog(key, newest.at, window) end
@@ -40,26 +40,18 @@ end
 
 function algorithms.l(key, n, capacity, window, _, at)
   local now, newest, size = time, entry(key, -1), redis.call('ZCARD', key)
-  local used, total, first, convert = 0, 0, 0, nil -- first: the rank of the oldest entry that counts
+  local used, total, first = 0, 0, 0 -- first: the rank of the oldest entry that counts
   if newest then
     now = max(now, newest.at)
     first = redis.call('ZCOUNT', key, '-inf', now - window)
     if first < size then
       local oldest = entry(key, first)
       used, total = newest.total - oldest.total + oldest.n, newest.total
-      local more = capacity - newest.capacity
-      if more > 0 and used >= newest.capacity then -- what it would gain counts as its newest entry does
-        used, total = used + more, total + more
-        convert = function() add(key, newest.at, total, more, capacity) end
-      end
     end
   end
   local last, allowed, blocking = used > 0 and newest.at or 0, 1, 0
   if op == 'refund' then
-    return {1, now, used, last, 0}, n, 0, function()
-      if convert then convert() end
-      refundLog(key, n, window, first, at)
-    end
+    return {1, now, used, last, 0}, n, 0, function() refundLog(key, n, window, first, at) end
   end
   if op == 'drain' then n = max(0, min(n, capacity - used)) end
   if used + n > capacity then
@@ -73,11 +65,10 @@ function algorithms.l(key, n, capacity, window, _, at)
       blocking = entry(key, low).at
     end
   end
-  if allowed == 0 or n == 0 then return {allowed, now, used, last, blocking}, 0, 0, convert end
+  if allowed == 0 or n == 0 then return {allowed, now, used, last, blocking}, 0, 0 end
   return {1, now, used + n, now, 0}, n, 0, function()
-    if convert then convert() end
     if first == size then redis.call('DEL', key) elseif first > 0 then redis.call('ZREMRANGEBYRANK', key, 0, first - 1) end
-    add(key, now, total + n, n, capacity)
+    add(key, now, total + n, n)
     expireLog(key, now, window)
   end
 end
