@@ -79,7 +79,7 @@ func TestARuleChangeIsWrittenOnce(t *testing.T) {
 		l, err := s.Limiter("rule "+a.String(), window(a, 10, 10*time.Hour), Strict)
 		require.NoError(t, err)
 		require.True(t, l.Take("k", 10).Allowed)
-		require.NoError(t, l.SetRule(window(a, 20, 5*time.Hour)))
+		require.NoError(t, l.SetRule(window(a, 5, 5*time.Hour)))
 		require.False(t, l.TryAcquire("k"))
 		key := r.keys("*:rule " + a.String())
 		require.Len(t, key, 1)
