@@ -78,6 +78,7 @@ func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ra
 		return err
 	}
 	defer shared.Close()
+	defer l.Close()
 	handler, err := forwardauth.New(l, log)
 	if err != nil {
 		return err

@@ -85,6 +85,7 @@ func (f *serveFlags) proxy(command *cobra.Command, file *settings.File, clock ra
 		return err
 	}
 	defer shared.Close()
+	defer l.Close()
 	router, err := upstream.NewSwitch(file.Server.Upstreams, l.Filter.FromProxy, log)
 	if err != nil {
 		return err

@@ -71,6 +71,14 @@ func New(c Config) (*Limits, error) {
 	return l, err
 }
 
+// Close lets go of what the limits hold elsewhere, leased tokens say. No reload may follow.
+func (l *Limits) Close() {
+	l.Filter.Close()
+	if err := l.Store.Close(); err != nil {
+		l.log.Warn("limits not closed", "error", err.Error())
+	}
+}
+
 // Wrap returns next, which passes requests on to other servers, behind the limits.
 func (l *Limits) Wrap(next http.Handler) http.Handler {
 	filtered := l.Filter.WrapProxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
