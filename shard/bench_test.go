@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -34,12 +35,13 @@ func BenchmarkHit(b *testing.B) {
 			b.Run(fmt.Sprintf("size=%d/keys=%d", size, n), func(b *testing.B) {
 				keys := keysOf(n, size)
 				m := roomy()
-				for i, k := range keys {
-					take(m, k, int64(i), 1)
+				for _, k := range keys {
+					take(m, k, 0, 1)
 				}
+				rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 				i := 0
 				for b.Loop() {
-					if take(m, keys[i], 1<<24, 1) == Untracked {
+					if take(m, keys[i], 1<<19, 1) == Untracked {
 						b.Fatal()
 					}
 					if i++; i == n {

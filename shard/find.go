@@ -13,69 +13,131 @@ func (m *Map[P]) Find(hash uint64, key string) (*atomic.Uint64, *Table[P]) {
 		return nil, nil
 	}
 	t := d.at(hash).Load()
-	ctrl, w0, w1, ok := pack(key)
-	if !ok {
-		return m.findLong(t, hash, key)
+	if n := len(key); n >= 16 && n <= smallMax {
+		// identify and the first slot of the walk, written out for most keys.
+		b := &t.banks[small]
+		i := b.line(hash)
+		ctrl, w0, w1 := uint64(n+1)<<kindShift|load64(key, n-8)>>8, load64(key, 0), load64(key, 8)
+		// A branch on which of a home's two slots it is would be mispredicted half the time.
+		other := b.at(i+1).ctrl.Load() ^ ctrl
+		s := b.at(i + uint32(1^(other|-other)>>63))
+		if s.ctrl.Load() == ctrl && s.w0.Load() == w0 && s.w1.Load() == w1 && w0 != 0 && w1 != 0 {
+			return &s.word, t
+		}
+		if s = b.walk(hash, ctrl, w0, w1); s != nil && w0 != 0 && w1 != 0 {
+			return &s.word, t
+		}
+		if t.under == nil && w0 != 0 && w1 != 0 {
+			return nil, nil
+		}
+	} else if n > smallMax && n < 40 && t.banks[wide].homes != 0 {
+		b := &t.banks[wide]
+		i := b.line(hash)
+		s, more := b.at(i), b.at(i+1)
+		ctrl, w0, w1, w2, w3 := uint64(n+1)<<kindShift|load64(key, n-8)>>8, load64(key, 0), load64(key, 8), load64(key, 16), uint64(0)
+		decided := w0 != 0 && w1 != 0 && w2 != 0
+		if n >= 32 {
+			w3 = load64(key, 24)
+			decided = decided && w3 != 0
+		}
+		if s.ctrl.Load() == ctrl && s.w0.Load() == w0 && s.w1.Load() == w1 && more.word.Load() == w2 && more.w0.Load() == w3 && decided {
+			return &s.word, t
+		}
+		if s = b.walkWide(hash, ctrl, w0, w1, w2, w3); s != nil && decided {
+			return &s.word, t
+		}
+		if t.under == nil && decided {
+			return nil, nil
+		}
 	}
-	s := &t.slots[t.home(hash)<<t.shift]
-	if s.ctrl.Load() == ctrl && s.w0.Load() == w0 && s.w1.Load() == w1 {
-		return &s.word, t
-	}
-	return m.findFar(t, hash, key, ctrl, w0, w1)
+	return m.find(t, hash, key)
 }
 
-func (m *Map[P]) findFar(t *Table[P], hash uint64, key string, ctrl, w0, w1 uint64) (*atomic.Uint64, *Table[P]) {
-	for p := t.start(hash); !p.over(&t.shape); p.advance(&t.shape) {
-		s := &t.slots[p.slot]
+// walk returns the slot with such a ctrl and words, nil if there is none.
+func (b *bank) walk(hash, ctrl, w0, w1 uint64) *slot {
+	for p := b.start(hash); !p.over(b); p.advance(b) {
+		s := b.at(p.place)
 		switch s.ctrl.Load() {
 		case ctrl:
 			if s.w0.Load() == w0 && s.w1.Load() == w1 {
-				return &s.word, t
+				return s
 			}
 		case empty, sealed:
-			return m.findBelow(t, hash, key)
+			return nil
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-func (m *Map[P]) findLong(t *Table[P], hash uint64, key string) (*atomic.Uint64, *Table[P]) {
-	ctrl := long | hash&tail
-	for p := t.start(hash); !p.over(&t.shape); p.advance(&t.shape) {
-		s := &t.slots[p.slot]
+// walkWide is walk in the wide bank.
+func (b *bank) walkWide(hash, ctrl, w0, w1, w2, w3 uint64) *slot {
+	for p := b.start(hash); !p.over(b); p.advance(b) {
+		s, more := b.at(p.place), b.at(p.place+1)
 		switch s.ctrl.Load() {
 		case ctrl:
-			if ref := s.w0.Load(); ref != 0 && t.arena.get(ref) == key {
+			if s.w0.Load() == w0 && s.w1.Load() == w1 && more.word.Load() == w2 && more.w0.Load() == w3 {
+				return s
+			}
+		case empty, sealed:
+			return nil
+		}
+	}
+	return nil
+}
+
+// find is Find for any key.
+func (m *Map[P]) find(t *Table[P], hash uint64, key string) (*atomic.Uint64, *Table[P]) {
+	id := identify(key, hash)
+	b := &t.banks[id.bank]
+	for p := b.start(hash); !p.over(b); p.advance(b) {
+		s := b.at(p.place)
+		switch s.ctrl.Load() {
+		case id.ctrl:
+			if t.holds(s, &id) {
 				return &s.word, t
 			}
 		case empty, sealed:
-			return m.findBelow(t, hash, key)
+			return m.findBelow(t, &id)
 		}
 	}
-	return nil, nil
+	return m.findBelow(t, &id)
+}
+
+// holds tells whether the slot s, whose ctrl is id's, has id's key.
+func (t *Table[P]) holds(s *slot, id *ident) bool {
+	if id.long {
+		ref := s.w0.Load()
+		return ref != 0 && t.arena.get(ref) == id.key
+	}
+	for i := range id.n {
+		if s.key(i).Load() != id.words[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // findBelow goes on from a stem.
-func (m *Map[P]) findBelow(t *Table[P], hash uint64, key string) (*atomic.Uint64, *Table[P]) {
+func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 	if t.under == nil {
 		return nil, nil
 	}
-	id := identify(key, hash)
 	for t.under != nil {
 		s := t.under
-		m.cross(&id, s)
+		m.cross(id, s)
 		t = s.dir.Load().at(s.path(id.hash)).Load()
 	}
-	if s, r := t.seek(&id, look); r == found {
+	if s, r := t.seek(id, look); r == found {
 		return &s.word, t
 	}
 	return nil, nil
 }
 
-// Prefetch fetches the line that Find will want.
+// Prefetch fetches the line that Find will want for a key of up to 23 bytes.
 func (m *Map[P]) Prefetch(hash uint64) {
 	if d := m.top.dir.Load(); d != nil {
-		t := d.at(hash).Load()
-		prefetch(unsafe.Pointer(&t.slots[t.home(hash)<<t.shift]))
+		if b := &d.at(hash).Load().banks[small]; b.homes != 0 {
+			prefetch(unsafe.Pointer(b.at(b.line(hash))))
+		}
 	}
 }

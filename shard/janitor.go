@@ -10,8 +10,8 @@ import (
 // The janitor gives memory back when nobody calls. It is a timer, not a goroutine, and it holds the map by a weak
 // pointer, so a map dropped is collected with no Close. It is armed only while keys are held.
 type janitor struct {
-	armed   atomic.Bool
-	soonest atomic.Int64 // no key is idle before this instant, save by a refund
+	armed atomic.Bool
+	idle  idleBound
 
 	// Owned by the armed one.
 	first int64  // the time of the call that armed it
@@ -32,7 +32,7 @@ const (
 // arm starts the janitor, if it isn't running, because of a key created at now that is idle at idleAt.
 func (m *Map[P]) arm(now, idleAt int64) {
 	j := &m.janitor
-	j.expect(idleAt)
+	j.idle.lower(idleAt)
 	if m.now == nil || j.armed.Load() || !j.armed.CompareAndSwap(false, true) {
 		return
 	}
@@ -58,16 +58,16 @@ func (m *Map[P]) tidy() {
 		now = m.top.dir.Load().at(0).Load().mark.Load()
 	}
 	if j.steps == 0 {
-		if j.quiet++; now < j.soonest.Load() && m.held.Load() > 0 && j.quiet < mostQuiet {
+		if j.quiet++; now < j.idle.load() && m.held.Load() > 0 && j.quiet < mostQuiet {
 			m.schedule(tick)
 			return
 		}
-		j.soonest.Store(math.MaxInt64) // before the lap, because keys created during it lower it again
+		j.idle.begin()
 	}
 	more := true
 	for i := 0; i < stepTables && more; i++ {
 		j.path, more = m.visit(&m.top, j.path, func(t *Table[P]) bool {
-			j.expect(m.sweepTable(t, now))
+			j.idle.lower(m.sweepTable(t, now))
 			return false
 		})
 	}
@@ -76,6 +76,7 @@ func (m *Map[P]) tidy() {
 		m.schedule(pause)
 		return
 	}
+	j.idle.end()
 	wait := max(tick, rest*pause*time.Duration(j.steps))
 	j.path, j.steps, j.quiet = 0, 0, 0
 	if m.held.Load() == 0 {
@@ -87,12 +88,28 @@ func (m *Map[P]) tidy() {
 	m.schedule(wait)
 }
 
-// expect notes that a key is idle at an instant.
-func (j *janitor) expect(idleAt int64) {
-	for {
-		old := j.soonest.Load()
-		if old <= idleAt || j.soonest.CompareAndSwap(old, idleAt) {
-			return
+// idleBound is an instant before which no key is idle. Whatever makes a key, or makes it idle earlier, lowers it; a lap
+// over all keys raises it. There are two, so that a lap can find the next while the last is in force.
+type idleBound struct {
+	bounds [2]atomic.Int64
+	active atomic.Uint32
+}
+
+func (b *idleBound) load() int64 { return b.bounds[b.active.Load()].Load() }
+
+// lower notes that a key is idle at an instant. The key's word comes first: a lap that doesn't see it has begun before,
+// and is lowered here.
+func (b *idleBound) lower(idleAt int64) {
+	for i := range b.bounds {
+		for {
+			old := b.bounds[i].Load()
+			if old <= idleAt || b.bounds[i].CompareAndSwap(old, idleAt) {
+				break
+			}
 		}
 	}
 }
+
+// begin starts a lap, and end puts what it has found in force.
+func (b *idleBound) begin() { b.bounds[1-b.active.Load()].Store(math.MaxInt64) }
+func (b *idleBound) end()   { b.active.Store(1 - b.active.Load()) }

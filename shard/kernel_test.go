@@ -36,8 +36,8 @@ func (bucket) Convert(word uint64, from, to *tokens) uint64 {
 	if from.capacity == to.capacity && from.unit == to.unit {
 		return word - uint64(to.epoch-from.epoch)
 	}
-	at := max(to.epoch, int64(word)-from.v(0)) // where it owes nothing
-	n := min((from.v(at)-int64(word))/from.unit, to.capacity)
+	at := min(max(to.epoch, int64(word)-from.v(0)), bucket{}.Horizon(to)) // where it owes nothing
+	n := max(0, min((from.v(at)-int64(word))/from.unit, to.capacity))
 	if n == to.capacity {
 		return 0
 	}

@@ -2,25 +2,26 @@ package shard
 
 import "unsafe"
 
-// A key of up to inlineMax bytes whose words below are not zero stands in the slot itself:
+// A key stands in its slot as words, unless one of them would be zero or there would be too many. For a key of n bytes:
 //
-//	ctrl   63    56 55                                          0
-//	      +--------+---------------------------------------------+
-//	      | len+1  |  the last 7 bytes (all, if the key is shorter)  |
-//	      +--------+---------------------------------------------+
-//	w0     bytes 0 to 7, from 8 bytes up         (both little-endian; the tail in ctrl may
-//	w1     bytes 8 to 15, from 16 bytes up        repeat bytes of theirs)
+//	ctrl        63    56 55                                         0
+//	           +--------+--------------------------------------------+
+//	           |  n+1   |  the last 7 bytes; all, if n < 8           |
+//	           +--------+--------------------------------------------+
+//	word i      bytes 8i to 8i+7, for i < n/8, little-endian; the tail in ctrl may repeat some
+//
+// So ctrl says how many words are needed, and none of those is ever zero: zero is "not decided yet". Up to 23 bytes that
+// is two words, which fit a slot of half a cache line; up to 55 bytes it is six, which fit one of a whole line.
 //
 // Any other key stands in the table's arena:
 //
-//	ctrl  +--------+---------------------------------------------+
-//	      |  0x80  |  tag: the hash's low 56 bits                |
-//	      +--------+---------------------------------------------+
-//	w0     where in the arena (see arena.go)
-//
-// ctrl says which of the other words are needed, and none of those is ever zero: zero is "not decided yet".
+//	ctrl       +--------+--------------------------------------------+
+//	           |  0x80  |  tag: the hash's low 56 bits               |
+//	           +--------+--------------------------------------------+
+//	word 0      where in the arena it is, see arena.go
 const (
-	inlineMax = 23
+	smallMax = 23
+	wideMax  = 55
 
 	kindShift = 56
 	tail      = 1<<kindShift - 1
@@ -30,39 +31,79 @@ const (
 	sealed = uint64(0xff) << kindShift // no key, and none any more
 )
 
-// pack returns the words of a key that stands in its slot; false if the key must go to the arena.
-func pack(key string) (ctrl, w0, w1 uint64, ok bool) {
-	n := len(key)
-	switch {
-	case n > inlineMax:
-		return 0, 0, 0, false
-	case n >= 16:
-		w0, w1 = load64(key, 0), load64(key, 8)
-		return uint64(n+1)<<kindShift | load64(key, n-8)>>8, w0, w1, w0 != 0 && w1 != 0
-	case n >= 8:
-		w0 = load64(key, 0)
-		return uint64(n+1)<<kindShift | load64(key, n-8)>>8, w0, 0, w0 != 0
-	}
-	for i := n - 1; i >= 0; i-- {
-		ctrl = ctrl<<8 | uint64(key[i])
-	}
-	return uint64(n+1)<<kindShift | ctrl, 0, 0, true
+// The two banks of a table: of half lines and of whole ones.
+const (
+	small = iota
+	wide
+)
+
+// ident is a key on its way through tables.
+type ident struct {
+	key   string
+	plain uint64    // the hash the caller brought
+	hash  uint64    // in the space at hand
+	ctrl  uint64    // for a long key, with the tag of hash
+	words [6]uint64 // the first n count; of a long key none
+	n     int
+	bank  int
+	long  bool
 }
 
-// unpack writes the key of the words into buf and returns its length.
-func unpack(buf *[24]byte, ctrl, w0, w1 uint64) int {
+func identify(key string, hash uint64) (id ident) {
+	id.key, id.plain, id.hash = key, hash, hash
+	n := len(key)
+	if n <= wideMax {
+		id.ctrl = uint64(n+1)<<kindShift | lastBytes(key)
+		ok := true
+		for id.n = 0; id.n < n/8; id.n++ {
+			id.words[id.n] = load64(key, 8*id.n)
+			ok = ok && id.words[id.n] != 0
+		}
+		if n > smallMax {
+			id.bank = wide
+		}
+		if ok {
+			return id
+		}
+	}
+	id.ctrl, id.n, id.bank, id.long = long|hash&tail, 0, small, true
+	return id
+}
+
+// lastBytes returns the last 7 bytes of key.
+func lastBytes(key string) (v uint64) {
+	if len(key) >= 8 {
+		return load64(key, len(key)-8) >> 8
+	}
+	for i := len(key) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(key[i])
+	}
+	return v
+}
+
+// rehash takes hash for the key's, in another space.
+func (id *ident) rehash(hash uint64) {
+	id.hash = hash
+	if id.long {
+		id.ctrl = long | hash&tail
+	}
+}
+
+// keyBuf has room for a key that stands in its slot.
+type keyBuf [wideMax + 1]byte
+
+// unpack writes the key of a slot whose words are decided into buf.
+func (buf *keyBuf) unpack(ctrl uint64, s *slot) []byte {
 	n := int(ctrl>>kindShift) - 1
 	if n < 8 {
 		put64(buf, 0, ctrl)
-		return n
+		return buf[:n]
 	}
-	// The tail first: the byte before it is put right by the words.
-	put64(buf, n-8, ctrl<<8)
-	put64(buf, 0, w0)
-	if n >= 16 {
-		put64(buf, 8, w1)
+	put64(buf, n-8, ctrl<<8) // first, because its lowest byte is not the key's
+	for i := range n / 8 {
+		put64(buf, 8*i, s.key(i).Load())
 	}
-	return n
+	return buf[:n]
 }
 
 func load64(s string, i int) uint64 {
@@ -71,7 +112,7 @@ func load64(s string, i int) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-func put64(buf *[24]byte, i int, v uint64) {
+func put64(buf *keyBuf, i int, v uint64) {
 	b := buf[i : i+8]
 	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
 	b[4], b[5], b[6], b[7] = byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56)

@@ -45,35 +45,48 @@ func hard() []string {
 	return keys
 }
 
-func TestPackIsInvertible(t *testing.T) {
-	type words struct{ ctrl, w0, w1 uint64 }
-	packed := map[words]string{}
+func TestWordsOfAKeyAreInvertible(t *testing.T) {
+	type words struct {
+		ctrl uint64
+		w    [6]uint64
+	}
+	seen := map[words]string{}
 	r := rand.New(rand.NewPCG(1, 2))
 	keys := hard()
-	for range 10000 {
-		b := make([]byte, r.IntN(inlineMax+1))
+	for range 20000 {
+		b := make([]byte, r.IntN(wideMax+2))
 		for i := range b {
 			b[i] = byte(r.IntN(3)) * 127
 		}
 		keys = append(keys, string(b))
 	}
 	for _, key := range keys {
-		ctrl, w0, w1, ok := pack(key)
-		if !ok {
-			needs := len(key) > inlineMax || len(key) >= 8 && key[:8] == strings.Repeat("\x00", 8) || len(key) >= 16 && key[8:16] == strings.Repeat("\x00", 8)
-			require.True(t, needs, "%q goes to the arena", key)
+		id := identify(key, 1<<60|7)
+		zero := false
+		for i := 0; i+8 <= len(key); i += 8 {
+			zero = zero || key[i:i+8] == strings.Repeat("\x00", 8)
+		}
+		require.Equal(t, len(key) > wideMax || zero, id.long, "%q", key)
+		if id.long {
+			require.Equal(t, long|7|(1<<60&tail), id.ctrl)
 			continue
 		}
-		require.NotEqual(t, empty, ctrl)
-		require.NotEqual(t, sealed, ctrl)
-		require.Zero(t, ctrl&long)
-		require.Equal(t, len(key) >= 8, w0 != 0)
-		require.Equal(t, len(key) >= 16, w1 != 0)
-		var buf [24]byte
-		require.Equal(t, key, string(buf[:unpack(&buf, ctrl, w0, w1)]))
-		other, dup := packed[words{ctrl, w0, w1}]
+		require.NotEqual(t, empty, id.ctrl)
+		require.NotEqual(t, sealed, id.ctrl)
+		require.Zero(t, id.ctrl&long)
+		require.Equal(t, len(key)/8, id.n)
+		require.Equal(t, len(key) > smallMax, id.bank == wide)
+		var line [2]slot
+		for i, w := range id.words[:id.n] {
+			line[0].key(i).Store(w)
+		}
+		require.Zero(t, line[0].word.Load())
+		require.Zero(t, line[0].ctrl.Load())
+		var buf keyBuf
+		require.Equal(t, key, string(buf.unpack(id.ctrl, &line[0])))
+		other, dup := seen[words{id.ctrl, id.words}]
 		require.True(t, !dup || other == key, "%q and %q", key, other)
-		packed[words{ctrl, w0, w1}] = key
+		seen[words{id.ctrl, id.words}] = key
 	}
 }
 

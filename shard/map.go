@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"sync/atomic"
 )
 
@@ -51,6 +52,9 @@ func New[P any](c Config[P]) *Map[P] {
 	}
 	if c.Now != nil {
 		m.born = c.Now()
+	}
+	for i := range m.janitor.idle.bounds {
+		m.janitor.idle.bounds[i].Store(math.MaxInt64) // no key, none idle
 	}
 	m.top.patience = m.limits.patience
 	m.rule.Store(&rule[P]{params: c.Params})

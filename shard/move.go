@@ -11,21 +11,26 @@ import (
 // move replaces t and returns once its slots are carried. floor is the instant from which the new table counts.
 func (m *Map[P]) move(t *Table[P], floor int64) {
 	m.settle(t)
-	m.succeed(t, floor, false)
+	m.succeed(t, floor, load{}, false)
 	m.finish(t)
 }
 
 // succeed gives t a successor: one table, two if it is full of keys, or a keyed space if they can't be told apart. It
-// leaves the slots to others, and answers whether it was this call's doing. t must be settled.
-func (m *Map[P]) succeed(t *Table[P], floor int64, hostile bool) bool {
+// leaves the slots to others, and answers whether it was this call's doing. t must be settled. more is what there must
+// be room for besides what is carried.
+func (m *Map[P]) succeed(t *Table[P], floor int64, more load, hostile bool) bool {
 	room := t.close()
 	c := m.legacy(floor, t)
 	v := m.survey(t, c.floor)
-	keys := v.keys[0] + v.keys[1]
-	c.keys, c.bytes, c.room = keys, v.bytes[0]+v.bytes[1], room
-	split := roomFor(keys) > m.limits.slots || c.bytes > maxArena/2
-	if split && !t.space.keyed && keys >= 64 && max(v.keys[0], v.keys[1]) > keys/4*3 {
-		hostile = true // halves that differ so much come from keys made for it
+	v.half[0].add(more)
+	v.half[1].add(more)
+	c.room, c.load = room, v.half[0]
+	c.load.add(v.half[1])
+	split := c.slots() > m.limits.slots || c.bytes > maxArena/2
+	if n := c.keys[small] + c.keys[wide]; split && !t.space.keyed && (n >= 16 || t.space.skip+t.depth >= 24) {
+		// Halves that differ so much come from keys made for it.
+		left := v.half[0].keys[small] + v.half[0].keys[wide]
+		hostile = hostile || max(left, n-left) > n/4*3
 	}
 	switch {
 	case hostile:
@@ -35,12 +40,14 @@ func (m *Map[P]) succeed(t *Table[P], floor int64, hostile bool) bool {
 	}
 	s := &successor[P]{}
 	if split && !hostile {
-		unseen := room - v.seen[0] - v.seen[1] // claimed, but not written yet: may be of either half
 		c.depth++
 		right := c
 		right.path |= 1 << (64 - c.depth)
-		c.keys, c.bytes, c.room = v.keys[0], v.bytes[0], v.seen[0]+unseen
-		right.keys, right.bytes, right.room = v.keys[1], v.bytes[1], v.seen[1]+unseen
+		c.load, right.load = v.half[0], v.half[1]
+		for i := range room {
+			unseen := room[i] - v.seen[0][i] - v.seen[1][i] // claimed, but not written yet: may be of either half
+			c.room[i], right.room[i] = v.seen[0][i]+unseen, v.seen[1][i]+unseen
+		}
 		s.b = m.make(right, s, t)
 	}
 	s.a = m.make(c, s, t)
@@ -67,27 +74,33 @@ func (m *Map[P]) legacy(floor int64, tables ...*Table[P]) maker[P] {
 	return c
 }
 
-// survey counts, by the next bit of their path, what would be carried out of t to a table of that floor.
-func (m *Map[P]) survey(t *Table[P], floor int64) (v struct{ keys, seen, bytes [2]int }) {
-	var buf [24]byte
-	for i := range t.slots {
-		s := &t.slots[i]
-		word := payload(s.word.Load())
-		if word == 0 {
-			continue // also if its key isn't written yet, because a word comes after its key
-		}
-		key := t.key(s, &buf)
-		half := t.space.path(m.hashIn(t.space, key)) << t.depth >> 63
-		v.seen[half]++
-		if word == full || m.kernel.IdleAt(&t.Params, word) <= floor {
-			continue
-		}
-		v.keys[half]++
-		if s.ctrl.Load()&long != 0 {
-			v.bytes[half] += len(key)
+// survey is what there is in a table, by the next bit of the keys' path.
+type survey struct {
+	half [2]load   // what would be carried
+	seen [2][2]int // slots of the banks with a key
+}
+
+// survey counts what would be carried out of t to a table of that floor.
+func (m *Map[P]) survey(t *Table[P], floor int64) (v survey) {
+	var buf keyBuf
+	for i := range t.banks {
+		for s := range t.banks[i].all() {
+			state := payload(s.word.Load())
+			if state == 0 {
+				continue // also if its key isn't written yet, because a word comes after its key
+			}
+			key := t.key(s, &buf)
+			half := t.space.path(m.hashIn(t.space, key)) << t.depth >> 63
+			v.seen[half][i]++
+			if state == full || m.kernel.IdleAt(&t.Params, state) <= floor {
+				continue
+			}
+			v.half[half].keys[i]++
+			if s.ctrl.Load()&long != 0 {
+				v.half[half].bytes += len(key)
+			}
 		}
 	}
-	m.work(len(t.slots))
 	return v
 }
 
@@ -98,83 +111,92 @@ func (m *Map[P]) hashIn(s *space[P], key []byte) uint64 {
 	return m.plainHash(key)
 }
 
-// help moves one slot of t, a table that moves. It is pure in the frozen word, t and its successor, so it may be done by
-// anybody who meets the slot, and again. It returns the table that has the word now; nil if the word was dropped.
+// help moves one slot of t, a table that moves. Anybody who meets the slot may do it, and again. It returns the table
+// that has the word now; nil if there is nothing to carry.
+//
+// The freeze records what is to happen: FROZEN|0, nothing is carried; FROZEN|x, x is. So nobody judges again later,
+// when the kernel's answer may have changed; and converting is pure, so whoever carries x carries the same.
 func (m *Map[P]) help(t *Table[P], s *slot) *Table[P] {
+	next := t.next.Load()
 	word := s.word.Load()
-	won := false
-	for word&frozen == 0 && !won {
-		won = s.word.CompareAndSwap(word, word|frozen)
-		if !won {
-			word = s.word.Load()
+	won, carried := false, uint64(0)
+	for word&frozen == 0 {
+		to := uint64(frozen)
+		if carried = m.judge(t, next.a, payload(word)); carried != 0 { // a and b have one floor and one rule
+			to |= word
 		}
+		if won = s.word.CompareAndSwap(word, to); won {
+			if carried == 0 {
+				m.dropped(t, word)
+			}
+			word = to
+			break
+		}
+		word = s.word.Load()
 	}
 	state := payload(word)
 	if state == 0 {
 		return nil
 	}
-	var buf [24]byte
+	var buf keyBuf
 	key := t.key(s, &buf)
-	hash := m.hashIn(t.space, key)
-	n := t.next.Load().child(t.space.path(hash), t.depth)
+	id := identify(unsafe.String(unsafe.SliceData(key), len(key)), m.hashIn(t.space, key))
+	n := next.child(t.space.path(id.hash), t.depth)
+	if !won {
+		if carried = m.kernel.Convert(state, &t.Params, &n.Params); carried == 0 {
+			return n // released: it was carried long ago
+		}
+	}
+	if n.space.keyed != t.space.keyed {
+		id.rehash(m.hashIn(n.space, key))
+	}
 	n.raise(t.mark.Load())
-	carried := m.convert(t, n, state)
-	if carried != 0 {
-		id := ident{hash: hash, ctrl: s.ctrl.Load(), w0: s.w0.Load(), w1: s.w1.Load()}
-		if n.space.keyed != t.space.keyed {
-			id.hash = m.hashIn(n.space, key)
-		}
-		if id.long = id.ctrl&long != 0; id.long {
-			id.key = unsafe.String(unsafe.SliceData(key), len(key)) // in t's arena
-			id.ctrl, id.w0, id.w1 = long|id.hash&tail, 0, 0
-		}
-		n.place(&id, carried|word&evicted)
-	}
-	if won {
-		if carried == 0 && Live(word) {
-			m.held.Add(-1)
-			m.evicted.Add(1)
-		}
-		// The last thing, because a helper that overtakes must still find the state as it was.
-		if carried != state {
-			m.release(t, state)
-		}
-	}
-	if carried == 0 {
-		return nil
+	n.place(&id, carried|word&evicted)
+	if won && carried != state {
+		m.release(t, state) // after the word is in place, because until then others convert it
 	}
 	return n
 }
 
-// convert returns what a state in t is in n: 0 if it is idle at n's floor.
-func (m *Map[P]) convert(t, n *Table[P], state uint64) uint64 {
-	if state == full || m.kernel.IdleAt(&t.Params, state) <= n.floor && m.retire(t, state, n.floor) {
+// judge returns what a state in t is in n: 0 if it is idle at n's floor.
+func (m *Map[P]) judge(t, n *Table[P], state uint64) uint64 {
+	if state <= full || m.kernel.IdleAt(&t.Params, state) <= n.floor && m.retire(t, state, n.floor) {
 		return 0
 	}
 	return m.kernel.Convert(state, &t.Params, &n.Params)
 }
 
-// drain moves or seals every slot of t, and returns how many words went to each of its successors.
-func (m *Map[P]) drain(t *Table[P]) (a, b int) {
+// dropped accounts for a word that a move has left behind.
+func (m *Map[P]) dropped(t *Table[P], word uint64) {
+	if Live(word) {
+		m.held.Add(-1)
+		m.evicted.Add(1)
+	}
+	m.release(t, payload(word))
+}
+
+// drain moves or seals every slot of t, and returns how many of each bank went to each of its successors.
+func (m *Map[P]) drain(t *Table[P]) (a, b [2]int) {
 	t.worked.Store(true)
 	next := t.next.Load()
-	for i := range t.slots {
-		s := &t.slots[i]
-		for s.ctrl.Load() == empty {
-			s.ctrl.CompareAndSwap(empty, sealed)
-		}
-		if s.ctrl.Load() == sealed {
-			continue
-		}
-		switch m.help(t, s) {
-		case nil:
-		case next.a:
-			a++
-		default:
-			b++
+	for i := range t.banks {
+		for s := range t.banks[i].all() {
+			for s.ctrl.Load() == empty {
+				s.ctrl.CompareAndSwap(empty, sealed)
+			}
+			if s.ctrl.Load() == sealed {
+				continue
+			}
+			switch m.help(t, s) {
+			case nil:
+			case next.a:
+				a[i]++
+			default:
+				b[i]++
+			}
 		}
 	}
-	m.work(len(t.slots))
+	m.work(t.size())
 	t.done.Store(true)
 	m.swing(t)
 	if stem := t.space.stem; stem != nil && next.a.space == stem.space {
@@ -190,16 +212,9 @@ func (m *Map[P]) drain(t *Table[P]) (a, b int) {
 func (m *Map[P]) finish(t *Table[P]) {
 	next := t.next.Load()
 	a, b := m.drain(t)
-	next.a.settled(t, a)
+	next.a.settled(a, next.a.from.Load(), 1)
 	if next.b != nil {
-		next.b.settled(t, b)
-	}
-}
-
-// settled notes that what came from t, if it was n's only source, were so many words.
-func (n *Table[P]) settled(t *Table[P], words int) {
-	if from := n.from.Load(); from != nil && len(from.tables) == 1 && n.from.CompareAndSwap(from, nil) {
-		n.claimed.Add(uint32(words - from.room))
+		next.b.settled(b, next.b.from.Load(), 1)
 	}
 }
 
@@ -210,21 +225,28 @@ func (m *Map[P]) settle(n *Table[P]) {
 	if from == nil {
 		return
 	}
-	words := 0
+	var words [2]int
 	for _, t := range from.tables {
 		t.next.CompareAndSwap(nil, from.into) // a merge may have begun with the other one only
 		if t.next.Load() != from.into {
 			continue // and this one went another way
 		}
 		a, b := m.drain(t)
-		if n == from.into.a {
-			words += a
-		} else {
-			words += b
+		if n == from.into.b {
+			a = b
 		}
+		words[small] += a[small]
+		words[wide] += a[wide]
 	}
-	if n.from.CompareAndSwap(from, nil) {
-		n.claimed.Add(uint32(words - from.room))
+	n.settled(words, from, len(from.tables))
+}
+
+// settled notes that so many words came in all, if that is the number of tables they were to come from.
+func (n *Table[P]) settled(words [2]int, from *sources[P], tables int) {
+	if from != nil && len(from.tables) == tables && n.from.CompareAndSwap(from, nil) {
+		for i := range words {
+			n.claimed[i].Add(uint32(words[i] - from.room[i]))
+		}
 	}
 }
 
@@ -235,7 +257,10 @@ func (m *Map[P]) merge(a, b *Table[P], floor int64) {
 	c := m.legacy(floor, a, b)
 	c.depth--
 	c.path &^= 1 << (63 - c.depth)
-	c.room = a.close() + b.close()
+	c.room = a.close()
+	for i, n := range b.close() {
+		c.room[i] += n
+	}
 	m.replace(c, a, b)
 }
 
@@ -252,8 +277,8 @@ func (m *Map[P]) surface(t *Table[P], floor int64) {
 func (m *Map[P]) replace(c maker[P], tables ...*Table[P]) {
 	for _, t := range tables {
 		v := m.survey(t, c.floor)
-		c.keys += v.keys[0] + v.keys[1]
-		c.bytes += v.bytes[0] + v.bytes[1]
+		c.load.add(v.half[0])
+		c.load.add(v.half[1])
 	}
 	s := &successor[P]{}
 	s.a = m.make(c, s, tables...)

@@ -2,7 +2,10 @@ package shard
 
 import "sync/atomic"
 
-const sampled = 1024 // slots looked at for an idle key, before Overflow applies
+const (
+	searched = 1024 // slots looked at for an idle key, before Overflow applies
+	sampled  = 64   // slots looked at for the fullest one, when it is known that none is idle
+)
 
 // reserve takes a place among the keys held, and makes room if need be. Places are taken before a key goes live, so that
 // MaxKeys holds at every instant; one made free for this call is handed over, not given up and fought for.
@@ -39,16 +42,19 @@ func (m *Map[P]) place() bool {
 // place of one.
 func (m *Map[P]) makeRoom(now int64) bool {
 	for range 4 {
-		s := search[P]{m: m, now: now, budget: sampled}
+		s := search[P]{m: m, now: now, budget: searched}
+		if now < m.janitor.idle.load() {
+			if m.overflow != EvictNearestFull {
+				return false
+			}
+			s.budget = sampled
+		}
 		if s.run(); s.idle > 0 {
 			m.held.Add(int64(1 - s.idle))
 			m.evicted.Add(uint64(s.idle))
 			return true
 		}
-		if m.overflow != EvictNearestFull {
-			return false
-		}
-		if s.evict() {
+		if m.overflow == EvictNearestFull && s.evict() {
 			return true
 		}
 	}
@@ -89,7 +95,7 @@ func (s *search[P]) space(sp *space[P]) bool {
 		path := sp.cursor.Load()
 		d := sp.dir.Load()
 		t := d.at(path).Load()
-		if t.under != nil && !s.space(t.under) || t.under == nil && !s.table(t) {
+		if t.under != nil && !s.space(t.under) || t.under == nil && !s.chain(t) {
 			return false
 		}
 		next, more := d.after(path, t)
@@ -101,19 +107,32 @@ func (s *search[P]) space(sp *space[P]) bool {
 	return false
 }
 
+// chain looks at t, and at what comes after it if t is still moving: there are keys in both.
+func (s *search[P]) chain(t *Table[P]) bool {
+	if !s.table(t) {
+		return false
+	}
+	next := t.next.Load()
+	return next == nil || s.chain(next.a) && (next.b == nil || s.chain(next.b))
+}
+
 func (s *search[P]) table(t *Table[P]) bool {
-	from := t.cursor.Load()
-	i := int(from)
-	for ; i < len(t.slots) && s.budget > 0; i++ {
-		s.look(t, &t.slots[i])
-		s.budget--
+	for i := range t.banks {
+		b, from := &t.banks[i], t.cursor[i].Load()
+		place := from
+		for ; place < b.places() && s.budget > 0; place += b.step {
+			s.look(t, b.at(place))
+			s.budget--
+		}
+		t.cursor[i].CompareAndSwap(from, place)
+		if place < b.places() {
+			return false
+		}
 	}
-	end := i == len(t.slots)
-	if end {
-		i = 0
+	for i := range t.banks {
+		t.cursor[i].Store(0)
 	}
-	t.cursor.CompareAndSwap(from, uint32(i))
-	return end
+	return true
 }
 
 func (s *search[P]) look(t *Table[P], slot *slot) {
@@ -121,7 +140,7 @@ func (s *search[P]) look(t *Table[P], slot *slot) {
 	if !Live(word) {
 		return
 	}
-	at := t.judge(s.now)
+	at := t.instant(s.now)
 	c := candidate[P]{t: t, slot: slot, word: word, idleAt: s.m.kernel.IdleAt(&t.Params, word)}
 	if c.idleAt <= at && s.m.evictIdle(t, slot, word, at) {
 		s.idle++
@@ -170,39 +189,58 @@ func (s *search[P]) evict() bool {
 }
 
 func (m *Map[P]) refused(c *candidate[P], now int64) bool {
-	return m.kernel.Limited(&c.t.Params, c.word, min(c.t.judge(now), c.t.horizon))
+	return m.kernel.Limited(&c.t.Params, c.word, min(c.t.instant(now), c.t.horizon))
 }
 
-// recent is a hint of which keys came last, by their hashes.
+// recent is a hint of which keys came last: their hashes, the caller's and the one in the key's space.
 type recent struct {
-	n      atomic.Uint32
-	hashes [16]atomic.Uint64
+	n    atomic.Uint32
+	keys [16]struct{ plain, local atomic.Uint64 }
 }
 
-func (r *recent) note(hash uint64) {
-	r.hashes[r.n.Add(1)%uint32(len(r.hashes))].Store(hash)
+func (r *recent) note(plain, local uint64) {
+	k := &r.keys[r.n.Add(1)%uint32(len(r.keys))]
+	k.plain.Store(plain)
+	k.local.Store(local)
 }
 
-// newestLive returns the live slot of the key that came last.
+// newestLive returns the live slot of the key that came last, as far as is known.
 func (m *Map[P]) newestLive() (c candidate[P]) {
-	var buf [24]byte
 	n := m.newest.n.Load()
-	for i := range uint32(len(m.newest.hashes)) {
-		hash := m.newest.hashes[(n-i)%uint32(len(m.newest.hashes))].Load()
-		t := m.top.dir.Load().at(hash).Load()
-		for next := t.next.Load(); next != nil && t.under == nil; next = t.next.Load() {
-			t = next.child(hash, t.depth)
+	for i := range uint32(len(m.newest.keys)) {
+		k := &m.newest.keys[(n-i)%uint32(len(m.newest.keys))]
+		if c = m.liveByHash(k.plain.Load(), k.local.Load()); c.t != nil {
+			break
 		}
-		if t.space != &m.top {
-			continue
+	}
+	return c
+}
+
+// liveByHash looks for a live slot by its hashes. They may be wrong, and the table may be moving: it's for a hint.
+func (m *Map[P]) liveByHash(plain, local uint64) (c candidate[P]) {
+	t := m.top.dir.Load().at(plain).Load()
+	hash := plain
+	for t.under != nil {
+		if t.under.keyed {
+			hash = local
 		}
-		for p := t.start(hash); !p.over(&t.shape); p.advance(&t.shape) {
-			s := &t.slots[p.slot]
+		t = t.under.dir.Load().at(t.under.path(hash)).Load()
+	}
+	for next := t.next.Load(); next != nil; next = t.next.Load() {
+		t = next.child(t.space.path(hash), t.depth)
+		if hash = plain; t.space.keyed {
+			hash = local
+		}
+	}
+	var buf keyBuf
+	for i := range t.banks {
+		b := &t.banks[i]
+		for p := b.start(hash); !p.over(b); p.advance(b) {
+			s := b.at(p.place)
 			if ctrl := s.ctrl.Load(); ctrl == empty || ctrl == sealed {
 				break
 			}
-			word := s.word.Load()
-			if Live(word) && m.plainHash(t.key(s, &buf)) == hash {
+			if word := s.word.Load(); Live(word) && m.hashIn(t.space, t.key(s, &buf)) == hash {
 				return candidate[P]{t, s, word, m.kernel.IdleAt(&t.Params, word)}
 			}
 		}

@@ -1,18 +1,21 @@
 package shard
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+	"unsafe"
+)
 
 // How large tables are, and in which order a key visits the slots of one.
 const (
-	maxSlots = 4096 // of a table; what one move visits at most
+	maxSlots = 2048 // of a table, a wide one counting as two
 	minSlots = 8
 	spread   = 32      // up to so many slots lie 128 bytes apart, so that few hot keys share no cache lines
 	maxArena = 1 << 19 // bytes of long keys, beyond which a table takes no more
-
-	surfaced = 64 // keys, up to which what is left of a space moves up
+	surfaced = 64      // keys, up to which what is left of a space moves up
 
 	reach    = 32 // homes visited with growing steps; then one after the other
-	patience = 96 // homes visited for an empty slot, beyond which the keys are taken for hostile
+	patience = 64 // homes visited for an empty slot, beyond which the keys may be hostile
 )
 
 // limits are the sizes above where tests want smaller ones.
@@ -29,61 +32,89 @@ func ladder(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// roomFor returns the size of a table that is to be 0.55 full with n keys.
-func roomFor(n int) int { return ladder(n*20/11 + 1) }
-
-// shape is how a table's slots are laid out: as homes of two slots that share a line, or of one slot each, in every
-// fourth place.
-type shape struct {
-	homes uint32
-	ways  uint32 // slots of a home
-	shift uint32 // log2 of the places of a home
-}
-
-func shapeOf(slots int) shape {
-	if slots <= spread {
-		return shape{homes: uint32(slots), ways: 1, shift: 2}
+// roomFor returns the size of a bank that is to be 0.55 full with n keys; 0 for none.
+func roomFor(n int) int {
+	if n == 0 {
+		return 0
 	}
-	return shape{homes: uint32(slots / 2), ways: 2, shift: 1}
+	return ladder(n*20/11 + 1)
 }
 
-func (s *shape) places() int { return int(s.homes) << s.shift }
-func (s *shape) size() int   { return int(s.homes * s.ways) }
-
-// home returns the first home of a hash: from its low half, because the directory uses the high bits.
-func (s *shape) home(hash uint64) uint32 {
-	return uint32(uint64(uint32(hash)) * uint64(s.homes) >> 32)
+// bank is an array of slots of one width, a place (32 bytes) or two. It is laid out in homes of four places, two cache
+// lines that processors like to fetch together: four slots, two wide ones, or, while they are few, a single one.
+type bank struct {
+	first *slot // of an array without pointers
+	homes uint32
+	step  uint32 // places from one slot to the next: 1, 2 or 4
 }
 
-// probe is a walk over a table's slots: home, then 1, 2, 3, ... homes on, for reach homes, then all of them in order.
-// Growing steps keep the walks of a full table short; equal ones bring every walk to every slot.
+const (
+	homeShift  = 2
+	homePlaces = 1 << homeShift
+)
+
+func newBank(width, slots int) bank {
+	b := bank{step: 1 << width}
+	if slots <= spread {
+		b.step = homePlaces
+	}
+	if b.homes = uint32(slots) * b.step / homePlaces; slots > 0 {
+		b.first = &make([]slot, b.places())[0]
+	}
+	return b
+}
+
+func (b *bank) places() uint32 { return b.homes * homePlaces }
+func (b *bank) size() int      { return int(b.places() / b.step) }
+
+// at returns the slot in a place, which must be one.
+func (b *bank) at(place uint32) *slot {
+	return (*slot)(unsafe.Add(unsafe.Pointer(b.first), uintptr(place)*unsafe.Sizeof(slot{})))
+}
+
+// all ranges over the slots.
+func (b *bank) all() iter.Seq[*slot] {
+	return func(yield func(*slot) bool) {
+		for i := uint32(0); i < b.places() && yield(b.at(i)); i += b.step {
+		}
+	}
+}
+
+// line returns the place where the walk of a hash begins: a line of one of the homes. It goes by the hash's low half,
+// because the directory uses the high bits.
+func (b *bank) line(hash uint64) uint32 {
+	return uint32(uint64(uint32(hash))*uint64(2*b.homes)>>32) * 2 &^ (b.step - 1)
+}
+
+// probe is a walk over a bank's slots: those of a home, from its line on, then those of the homes 1, 2, 3, ... further,
+// for reach homes, then all of them in order. Growing steps keep the walks in a full bank short; equal ones bring every
+// walk to every slot.
 type probe struct {
-	slot  uint32 // index at hand
+	place uint32
+	begin uint32 // the place in its home where the walk began
 	homes uint32 // visited before
-	home  uint32
 }
 
-func (s *shape) start(hash uint64) probe {
-	home := s.home(hash)
-	return probe{slot: home << s.shift, home: home}
+func (b *bank) start(hash uint64) probe {
+	place := b.line(hash)
+	return probe{place: place, begin: place}
 }
 
-func (p *probe) advance(s *shape) {
-	if s.ways == 2 && p.slot&1 == 0 {
-		p.slot++
+func (p *probe) advance(b *bank) {
+	home := p.place &^ (homePlaces - 1)
+	p.place = home | (p.place+b.step)&(homePlaces-1)
+	if (p.place^p.begin)&(homePlaces-1) != 0 {
 		return
 	}
 	p.homes++
 	step := p.homes
-	if step > min(reach, s.homes) {
+	if step > min(reach, b.homes) {
 		step = 1
 	}
-	p.home += step
-	if p.home >= s.homes {
-		p.home -= s.homes
+	if p.place += step * homePlaces; p.place >= b.places() {
+		p.place -= b.places()
 	}
-	p.slot = p.home << s.shift
 }
 
 // over tells that every slot was visited.
-func (p *probe) over(s *shape) bool { return p.homes >= reach+s.homes }
+func (p *probe) over(b *bank) bool { return p.homes >= reach+b.homes || b.homes == 0 }

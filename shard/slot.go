@@ -5,39 +5,24 @@ import (
 	"unsafe"
 )
 
-// slot is half a cache line: a key and its word. ctrl goes from empty to a key or to sealed, and stays; w0 and w1 go
-// from 0 to a key's words, and stay. So a slot never changes its key.
+// slot is half a cache line: a key and its word. ctrl goes from empty to a key or to sealed, and stays; the key's other
+// words go from 0 to their values, and stay. So a slot never changes its key. In the wide bank a slot's key goes on in
+// the next half.
 type slot struct {
 	word, w0, w1, ctrl atomic.Uint64
 }
 
 var _ [32]byte = [unsafe.Sizeof(slot{})]byte{}
 
-// ident is a key on its way through tables.
-type ident struct {
-	key          string
-	plain        uint64 // the hash the caller brought
-	hash         uint64 // in the space at hand
-	ctrl, w0, w1 uint64 // as pack has them; for a long key ctrl holds the tag of hash, w0 and w1 nothing
-	long         bool
-}
-
-func identify(key string, hash uint64) ident {
-	id := ident{key: key, plain: hash, hash: hash}
-	var ok bool
-	id.ctrl, id.w0, id.w1, ok = pack(key)
-	if id.long = !ok; id.long {
-		id.ctrl, id.w0, id.w1 = long|hash&tail, 0, 0
+// key returns the word i of the key: w0, w1, then the four of the next half.
+func (s *slot) key(i int) *atomic.Uint64 {
+	switch i {
+	case 0:
+		return &s.w0
+	case 1:
+		return &s.w1
 	}
-	return id
-}
-
-// rehash takes hash for the key's, in another space.
-func (id *ident) rehash(hash uint64) {
-	id.hash = hash
-	if id.long {
-		id.ctrl = long | hash&tail
-	}
+	return &(*[8]atomic.Uint64)(unsafe.Pointer(s))[i+2]
 }
 
 // sight is what a search in one table has found.
@@ -62,12 +47,22 @@ const (
 
 // seek looks for the key's slot, and claims one if the key is absent and it is asked to.
 //
-// A claim goes word by word: ctrl, w0, w1, each decided by a CAS from 0. Whoever finds a word decided otherwise goes on
-// to the next slot; whoever finds it decided as its own goes on with it, whoever did it. So nobody waits for a slot half
+// A claim goes word by word, ctrl first, each decided by a CAS from 0. Whoever finds a word decided otherwise goes on to
+// the next slot; whoever finds it decided as its own goes on with it, whoever did it. So nobody waits for a slot half
 // written by a goroutine that was descheduled, and two claims of one key end in one slot.
 func (t *Table[P]) seek(id *ident, to intent) (*slot, sight) {
-	for p := t.start(id.hash); !p.over(&t.shape); p.advance(&t.shape) {
-		s := &t.slots[p.slot]
+	b := &t.banks[id.bank]
+	if b.homes == 0 { // no slot, hence none to seal either
+		switch {
+		case t.next.Load() != nil:
+			return nil, passed
+		case to == look:
+			return nil, absent
+		}
+		return nil, tight
+	}
+	for p := b.start(id.hash); !p.over(b); p.advance(b) {
+		s := b.at(p.place)
 		mine := to == carry // the slot is counted as claimed on this call's behalf
 		ctrl := s.ctrl.Load()
 		for ctrl == empty {
@@ -83,12 +78,12 @@ func (t *Table[P]) seek(id *ident, to intent) (*slot, sight) {
 				s.ctrl.CompareAndSwap(empty, id.ctrl)
 			case p.homes > t.space.patience:
 				return nil, crowded
-			case !t.claim():
+			case !t.claim(id.bank):
 				return nil, tight
 			case s.ctrl.CompareAndSwap(empty, id.ctrl):
 				mine = true
 			default:
-				t.unclaim()
+				t.unclaim(id.bank)
 			}
 			ctrl = s.ctrl.Load()
 		}
@@ -109,7 +104,7 @@ func (t *Table[P]) decide(s *slot, id *ident, to intent, mine bool) (r sight) {
 	if id.long {
 		ref := s.w0.Load()
 		if ref == 0 {
-			if r = t.mayDecide(to, mine); r != found {
+			if r = t.mayDecide(id, to, mine); r != found {
 				return r
 			}
 			s.w0.CompareAndSwap(0, t.arena.put(id.key)) // the bytes first, because the word publishes them
@@ -120,23 +115,17 @@ func (t *Table[P]) decide(s *slot, id *ident, to intent, mine bool) (r sight) {
 		}
 		return found
 	}
-	for i, want := range [2]uint64{id.w0, id.w1} {
-		if want == 0 {
-			break
-		}
-		w := &s.w0
-		if i == 1 {
-			w = &s.w1
-		}
+	for i := range id.n {
+		w := s.key(i)
 		got := w.Load()
 		if got == 0 {
-			if r = t.mayDecide(to, mine); r != found {
+			if r = t.mayDecide(id, to, mine); r != found {
 				return r
 			}
-			w.CompareAndSwap(0, want)
+			w.CompareAndSwap(0, id.words[i])
 			got = w.Load()
 		}
-		if got != want {
+		if got != id.words[i] {
 			return passed
 		}
 	}
@@ -150,13 +139,13 @@ func (t *Table[P]) decide(s *slot, id *ident, to intent, mine bool) (r sight) {
 //     those who have looked here.
 //   - A slot that somebody else claimed needs a claim of one's own: the other one, if sent on, claims another slot. One
 //     claim too many is harmless, one too few is not, because room is kept by them.
-func (t *Table[P]) mayDecide(to intent, mine bool) sight {
+func (t *Table[P]) mayDecide(id *ident, to intent, mine bool) sight {
 	switch {
 	case mine || t.next.Load() != nil:
 		return found
 	case to == look:
 		return absent
-	case !t.claim():
+	case !t.claim(id.bank):
 		return tight
 	}
 	return found
@@ -171,11 +160,11 @@ func (t *Table[P]) place(id *ident, word uint64) {
 }
 
 // key returns the key of a slot whose words are decided; buf holds it if it stood in the slot.
-func (t *Table[P]) key(s *slot, buf *[24]byte) []byte {
+func (t *Table[P]) key(s *slot, buf *keyBuf) []byte {
 	ctrl := s.ctrl.Load()
 	if ctrl&long != 0 {
 		key := t.arena.get(s.w0.Load())
 		return unsafe.Slice(unsafe.StringData(key), len(key))
 	}
-	return buf[:unpack(buf, ctrl, s.w0.Load(), s.w1.Load())]
+	return buf.unpack(ctrl, s)
 }

@@ -31,11 +31,12 @@ type space[P any] struct {
 // too, and put right by whoever comes upon it.
 type directory[P any] struct {
 	depth   uint8
+	shift   uint8 // 63 - depth
 	entries []atomic.Pointer[Table[P]]
 }
 
 func newDirectory[P any](depth uint8) *directory[P] {
-	return &directory[P]{depth: depth, entries: make([]atomic.Pointer[Table[P]], 1<<depth)}
+	return &directory[P]{depth: depth, shift: 63 - depth, entries: make([]atomic.Pointer[Table[P]], 1<<depth)}
 }
 
 func (d *directory[P]) at(path uint64) *atomic.Pointer[Table[P]] {
@@ -43,10 +44,10 @@ func (d *directory[P]) at(path uint64) *atomic.Pointer[Table[P]] {
 }
 
 // index is that of the entry for a path.
-func (d *directory[P]) index(path uint64) int { return int(path >> 1 >> ((63 - d.depth) & 63)) }
+func (d *directory[P]) index(path uint64) int { return int(path >> 1 >> (d.shift & 63)) }
 
 // start is the first path of the entry i.
-func (d *directory[P]) start(i int) uint64 { return uint64(i) << 1 << ((63 - d.depth) & 63) }
+func (d *directory[P]) start(i int) uint64 { return uint64(i) << 1 << (d.shift & 63) }
 
 // after returns the first path beyond that of path whose entry isn't t, if there is one.
 func (d *directory[P]) after(path uint64, t *Table[P]) (next uint64, more bool) {
@@ -88,16 +89,17 @@ func (m *Map[P]) below(t *Table[P], keyed bool) *space[P] {
 	if keyed {
 		s.keyed, s.seed, s.skip, s.patience = true, maphash.MakeSeed(), 0, anywhere
 	}
-	stem := &Table[P]{slots: stemSlots, shape: shape{homes: 1, ways: 1}, space: above, path: t.path, depth: t.depth, under: s}
+	stem := &Table[P]{banks: stemBanks, space: above, path: t.path, depth: t.depth, under: s}
 	s.stem = stem
 	return s
 }
 
-// stemSlots make a search in a stem end at once.
-var stemSlots = func() []slot {
-	s := make([]slot, 1)
-	s[0].ctrl.Store(sealed)
-	return s
+// stemBanks make a search in a stem end at once.
+var stemBanks = func() [2]bank {
+	b := newBank(wide, minSlots)
+	b.homes = 1
+	b.first.ctrl.Store(sealed)
+	return [2]bank{b, b}
 }()
 
 func (m *Map[P]) plainHash(key []byte) uint64 { return xxhash.Sum64(key) &^ m.dull }

@@ -36,7 +36,7 @@ func chaos(m *Map[tokens], r *rand.Rand, stop *atomic.Bool, now func() int64) {
 		case 4: // begun, and left to others
 			if t := anyTable(m, r); t != nil && t.next.Load() == nil {
 				m.settle(t)
-				m.succeed(t, now(), r.IntN(4) == 0 && !t.space.keyed)
+				m.succeed(t, now(), load{}, r.IntN(4) == 0 && !t.space.keyed)
 			}
 		case 5:
 			if t := anyTable(m, r); t != nil && t.next.Load() == nil {

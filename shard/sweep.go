@@ -20,31 +20,34 @@ func (m *Map[P]) Sweep(now int64) int {
 // returns when the next key of t is idle.
 func (m *Map[P]) sweepTable(t *Table[P], now int64) (next int64) {
 	m.settle(t)
-	at := t.judge(now)
+	at := t.instant(now)
 	next = math.MaxInt64
-	live, evicted := 0, 0
-	for i := range t.slots {
-		s := &t.slots[i]
-		word := s.word.Load()
-		if !Live(word) {
-			continue
+	var live load
+	gone := 0
+	for i := range t.banks {
+		for s := range t.banks[i].all() {
+			word := s.word.Load()
+			state := payload(word)
+			if state == 0 || word&evicted != 0 {
+				continue
+			}
+			idleAt := m.kernel.IdleAt(&t.Params, state)
+			if idleAt <= at && Live(word) && m.evictIdle(t, s, word, at) {
+				gone++
+				continue
+			}
+			live.keys[i]++ // frozen ones too: they are on their way
+			next = min(next, idleAt)
 		}
-		idleAt := m.kernel.IdleAt(&t.Params, word)
-		if idleAt <= at && m.evictIdle(t, s, word, at) {
-			evicted++
-			continue
-		}
-		live++
-		next = min(next, idleAt)
 	}
-	m.held.Add(int64(-evicted))
-	m.evicted.Add(uint64(evicted))
+	m.held.Add(int64(-gone))
+	m.evicted.Add(uint64(gone))
 	m.shrink(t, live, now)
 	return next
 }
 
-// judge returns the instant at which to judge idleness in t.
-func (t *Table[P]) judge(now int64) int64 {
+// instant returns when to judge idleness in t.
+func (t *Table[P]) instant(now int64) int64 {
 	mark := t.mark.Load()
 	if now > Horizon {
 		return mark
@@ -54,10 +57,10 @@ func (t *Table[P]) judge(now int64) int64 {
 
 // shrink moves t, of which so many keys are live, if most of its keys are dead or its slots empty, and unites it with
 // its neighbours as long as they are small enough.
-func (m *Map[P]) shrink(t *Table[P], live int, now int64) {
+func (m *Map[P]) shrink(t *Table[P], live load, now int64) {
 	// The first move leaves the dead keys behind, but must keep room for all. Then it is known how little is needed.
 	for range 2 {
-		if t.count() <= 2*live && t.size() < 2*roomFor(live) {
+		if n := t.count(); n[small] <= 2*live.keys[small] && n[wide] <= 2*live.keys[wide] && t.size() < 2*max(live.slots(), minSlots) {
 			break
 		}
 		m.move(t, now)
@@ -89,7 +92,7 @@ func (m *Map[P]) unite(t *Table[P], now int64) bool {
 		return false
 	}
 	if d.depth == 0 {
-		if t.space.stem == nil || d.at(0).Load() != t || t.count() > surfaced {
+		if t.space.stem == nil || d.at(0).Load() != t || t.count()[small]+t.count()[wide] > surfaced {
 			return false
 		}
 		m.surface(t, now)
@@ -99,7 +102,11 @@ func (m *Map[P]) unite(t *Table[P], now int64) bool {
 		return false
 	}
 	b := d.at(t.path ^ 1<<(64-t.depth)).Load()
-	if b.depth != t.depth || b.under != nil || b.next.Load() != nil || !d.shows(b) || 2*roomFor(t.count()+b.count()) > m.limits.slots {
+	if b.depth != t.depth || b.under != nil || b.next.Load() != nil || !d.shows(b) {
+		return false
+	}
+	sum := load{keys: t.count()}
+	if sum.add(load{keys: b.count()}); 2*sum.slots() > m.limits.slots {
 		return false
 	}
 	m.merge(t, b, now)
@@ -117,7 +124,7 @@ func (m *Map[P]) SetParams(p P, now int64) {
 		}
 	}
 	m.renew(r, now)
-	m.janitor.expect(math.MinInt64)
+	m.janitor.idle.lower(math.MinInt64)
 }
 
 // renew moves the tables that are under an older rule than r.
@@ -201,7 +208,7 @@ func (m *Map[P]) bytes(s *space[P]) (n int64) {
 		if t.under != nil {
 			n += m.bytes(t.under)
 		} else {
-			n += int64(len(t.slots))*int64(unsafe.Sizeof(slot{})) + int64(t.arena.size())
+			n += int64(t.banks[small].places()+t.banks[wide].places())*int64(unsafe.Sizeof(slot{})) + int64(t.arena.size())
 		}
 	}
 	return n

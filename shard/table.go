@@ -14,29 +14,30 @@ const markStep = int64(time.Millisecond)
 
 // Table is what the words of some keys are counted under, and where they are.
 type Table[P any] struct {
-	// Immutable. What every call reads stands together.
-	slots []slot
-	shape
-	mark   atomic.Int64 // the newest instant seen, to within a markStep; never below floor
-	Params P            // their epoch is floor
-
-	floor   int64 // nothing dropped on the way to this table was judged idle at a later instant
-	horizon int64 // the last instant of its words; at most Horizon
-	rule    *rule[P]
+	// A line that every call reads.
+	banks   [2]bank      // of half lines, and of whole ones
+	mark    atomic.Int64 // the newest instant seen, to within a markStep; never below floor
+	horizon int64        // the last instant of the words; at most Horizon
+	limit   [2]uint32    // slots of a bank that may be claimed
 	space   *space[P]
-	path    uint64    // of the first hash that belongs here
-	depth   uint8     // leading bits of path that all keys here share
-	limit   uint32    // slots that may be claimed
-	under   *space[P] // not nil: a stem, without keys; they are in that space
+
+	Params P // their epoch is floor
+
+	// Immutable, as the above save the mark.
+	floor int64 // nothing dropped on the way to this table was judged idle at a later instant
+	rule  *rule[P]
+	under *space[P] // not nil: a stem, without keys; they are in that space
+	path  uint64    // of the first hash that belongs here
+	depth uint8     // leading bits of path that all keys here share
 
 	// Accessed atomically.
+	worked  atomic.Bool                  // somebody is at moving the slots
+	done    atomic.Bool                  // all slots are sealed, or frozen and carried
 	next    atomic.Pointer[successor[P]] // where the keys go; nil while the table isn't moving
 	from    atomic.Pointer[sources[P]]   // what is still to be carried in; nil once it is
 	arena   arena
-	claimed atomic.Uint32 // slots claimed or about to be, and room kept for words to be carried in; closed: a flag
-	cursor  atomic.Uint32 // slot where the search for idle keys goes on
-	worked  atomic.Bool   // somebody is at moving the slots
-	done    atomic.Bool   // all slots are sealed, or frozen and carried
+	claimed [2]atomic.Uint32 // slots of a bank claimed or about to be, and room for words to be carried in; closed: a flag
+	cursor  [2]atomic.Uint32 // place in a bank where the search for idle keys goes on
 }
 
 const closed = 1 << 31
@@ -75,28 +76,44 @@ func (t *Table[P]) raise(now int64) {
 	}
 }
 
-// claim reserves a slot; false if the table has given out all it may, or is closed.
-func (t *Table[P]) claim() bool {
+// claim reserves a slot; false if the bank has given out all it may, or is closed.
+func (t *Table[P]) claim(bank int) bool {
 	for {
-		n := t.claimed.Load()
-		if n >= t.limit || t.arena.size() > maxArena {
+		n := t.claimed[bank].Load()
+		if n >= t.limit[bank] || t.arena.size() > maxArena {
 			return false
 		}
-		if t.claimed.CompareAndSwap(n, n+1) {
+		if t.claimed[bank].CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
 }
 
-func (t *Table[P]) unclaim() { t.claimed.Add(^uint32(0)) }
+func (t *Table[P]) unclaim(bank int) { t.claimed[bank].Add(^uint32(0)) }
 
 // count returns how many slots are claimed, room kept included.
-func (t *Table[P]) count() int { return int(t.claimed.Load() &^ closed) }
+func (t *Table[P]) count() (n [2]int) {
+	for i := range n {
+		n[i] = int(t.claimed[i].Load() &^ closed)
+	}
+	return n
+}
+
+// sparse tells that so little of a bank is claimed that walks in it should be short.
+func (t *Table[P]) sparse(bank int) bool {
+	return t.count()[bank] < t.banks[bank].size()*5/8
+}
 
 // close ends claims, and returns how many slots can have a key at most, ever.
-func (t *Table[P]) close() int {
-	return int(t.claimed.Or(closed) &^ closed)
+func (t *Table[P]) close() (n [2]int) {
+	for i := range n {
+		n[i] = int(t.claimed[i].Or(closed) &^ closed)
+	}
+	return n
 }
+
+// size returns the slots of both banks, a wide one as two.
+func (t *Table[P]) size() int { return t.banks[small].size() + 2*t.banks[wide].size() }
 
 // successor is where a moving table's keys go: to a, or by the next bit of their path to a and b.
 type successor[P any] struct{ a, b *Table[P] }
@@ -113,7 +130,7 @@ func (s *successor[P]) child(path uint64, depth uint8) *Table[P] {
 type sources[P any] struct {
 	tables []*Table[P]
 	into   *successor[P]
-	room   int
+	room   [2]int
 }
 
 // rule is the params that a map's tables are to have; gen counts their changes.
@@ -129,29 +146,49 @@ type maker[P any] struct {
 	space *space[P]
 	path  uint64
 	depth uint8
-	keys  int // expected
-	bytes int // of long keys, expected
-	room  int // kept for words to be carried in
+	load
+	room [2]int // slots of the banks kept for words to be carried in
 }
+
+// load is how much a table has to take.
+type load struct {
+	keys  [2]int // in the banks
+	bytes int    // of long keys
+}
+
+func (l *load) add(o load) {
+	l.keys[small] += o.keys[small]
+	l.keys[wide] += o.keys[wide]
+	l.bytes += o.bytes
+}
+
+// slots returns the size of a table for it.
+func (l *load) slots() int { return roomFor(l.keys[small]) + 2*roomFor(l.keys[wide]) }
 
 // make returns a new table, into which the tables will move by the way of s.
 func (m *Map[P]) make(c maker[P], s *successor[P], tables ...*Table[P]) *Table[P] {
-	size := min(max(roomFor(c.keys), ladder(c.room+1)), m.limits.slots)
-	t := &Table[P]{shape: shapeOf(size), rule: c.rule, space: c.space, path: c.path, depth: c.depth}
-	t.slots = make([]slot, t.places())
+	t := &Table[P]{rule: c.rule, space: c.space, path: c.path, depth: c.depth}
+	for i := range t.banks {
+		b := &t.banks[i]
+		size := min(roomFor(c.keys[i]), m.limits.slots>>i)
+		if c.room[i] > 0 || i == small {
+			size = max(size, ladder(c.room[i]+1))
+		}
+		*b = newBank(i, size)
+		// Between 0.75 and 0.85, by the path, so that tables that fill evenly don't all grow at once.
+		t.limit[i] = uint32(size*3/4 + size*int(c.path>>32*0x9e3779b1>>24&0xff)/2560)
+		t.claimed[i].Store(uint32(c.room[i]))
+	}
 	t.floor = min(c.floor, Horizon-markStep)
 	t.Params = m.kernel.Rebase(&c.rule.params, t.floor)
 	t.horizon = min(m.kernel.Horizon(&t.Params), Horizon)
 	t.mark.Store(t.floor)
-	t.claimed.Store(uint32(c.room))
-	// Between 0.75 and 0.85, by the path, so that tables that fill evenly don't all grow at once.
-	t.limit = uint32(size*3/4 + size*int(c.path>>32*0x9e3779b1>>24&0xff)/2560)
 	if s != nil {
 		t.from.Store(&sources[P]{tables: tables, into: s, room: c.room})
 	}
 	if c.bytes > 0 {
 		t.arena.append(nil, c.bytes)
 	}
-	m.work(size)
+	m.work(t.size())
 	return t
 }

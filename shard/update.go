@@ -37,7 +37,9 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 			t = m.pass(t, &id, &c)
 			continue
 		case tight, crowded:
-			m.grow(t, &c, r == crowded)
+			var more load
+			more.keys[id.bank] = 1
+			m.grow(t, &c, more, r == crowded && t.sparse(id.bank))
 			continue
 		}
 		if !Live(word) && t.next.Load() != nil { // after the word, because a dead one must not be revived where it is left behind
@@ -53,7 +55,7 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 			m.showUnseen(now, step)
 			return Absent
 		case !ok:
-			m.grow(t, &c, false)
+			m.grow(t, &c, load{}, false)
 			continue
 		}
 		next, ok := step(&t.Params, payload(word), at)
@@ -76,8 +78,11 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 		if s.word.CompareAndSwap(word, next) {
 			if Live(word) {
 				m.leave(&c)
+				if next < word { // a refund
+					m.janitor.idle.lower(m.kernel.IdleAt(&t.Params, next))
+				}
 			} else {
-				m.created(t, hash, payload(word), next, now)
+				m.created(t, &id, payload(word), next, now)
 			}
 			return Applied
 		}
@@ -109,13 +114,13 @@ func (m *Map[P]) pass(t *Table[P], id *ident, c *call) *Table[P] {
 
 // grow makes room in t, or moves it on to an epoch that has now. At most it finishes one move: either the one into t,
 // then t may have room, or the one out of it.
-func (m *Map[P]) grow(t *Table[P], c *call, hostile bool) {
+func (m *Map[P]) grow(t *Table[P], c *call, more load, hostile bool) {
 	switch {
 	case t.next.Load() != nil:
 	case t.from.Load() != nil:
 		m.settle(t)
 		c.moved = true
-	case m.succeed(t, c.now, hostile) && !c.moved:
+	case m.succeed(t, c.now, more, hostile) && !c.moved:
 		m.finish(t)
 		c.moved = true
 	}
@@ -152,12 +157,12 @@ func (m *Map[P]) begin(now int64, step func(p *P, word uint64, at int64) (uint64
 }
 
 // created notes a new or revived key.
-func (m *Map[P]) created(t *Table[P], hash, old, next uint64, now int64) {
+func (m *Map[P]) created(t *Table[P], id *ident, old, next uint64, now int64) {
 	if old != next {
 		m.release(t, old)
 	}
 	if m.maxKeys > 0 {
-		m.newest.note(hash)
+		m.newest.note(id.plain, id.hash)
 	}
 	m.arm(now, m.kernel.IdleAt(&t.Params, next))
 }

@@ -83,34 +83,38 @@ func (v *validator) table(tb *Table[tokens]) {
 	if mark := tb.mark.Load(); tb.floor > mark || mark > tb.horizon-markStep || tb.horizon > Horizon || tb.Params.epoch != tb.floor {
 		v.fault("floor %d, epoch %d, mark %d, horizon %d", tb.floor, tb.Params.epoch, mark, tb.horizon)
 	}
-	if len(tb.slots) != tb.places() || uintptr(unsafe.Pointer(&tb.slots[0]))%64 != 0 {
-		v.fault("%d slots at %p, shape %+v", len(tb.slots), &tb.slots[0], tb.shape)
-	}
-	keys := 0
-	for i := range tb.slots {
-		s := &tb.slots[i]
-		if s.ctrl.Load() != empty {
-			keys++
-			v.slot(tb, s, i)
-		} else if s.word.Load() != 0 || s.w0.Load() != 0 || s.w1.Load() != 0 {
-			v.fault("slot %d is empty but not zero", i)
+	for i := range tb.banks {
+		b, keys := &tb.banks[i], 0
+		if uintptr(unsafe.Pointer(b.first))%128 != 0 || (b.first == nil) != (b.homes == 0) {
+			v.fault("slots at %p, %d homes", b.first, b.homes)
+		}
+		for j := range b.places() {
+			s := b.at(j)
+			switch used := s.ctrl.Load() != empty; {
+			case j%b.step == 0 && used:
+				keys++
+				v.slot(tb, s, i)
+			case j%b.step == 1 && i == wide && b.at(j-1).ctrl.Load() != empty:
+			case used || s.word.Load() != 0 || s.w0.Load() != 0 || s.w1.Load() != 0:
+				v.fault("place %d is empty but not zero, or should not be in use", j)
+			}
+		}
+		if n := tb.count()[i]; keys > n || n > 0 && (n >= b.size() || int(tb.limit[i]) >= b.size()) {
+			v.fault("bank %d: %d slots have keys, %d are claimed, limit %d, size %d", i, keys, n, tb.limit[i], b.size())
 		}
 	}
-	if n := tb.count(); keys > n || n >= tb.size() || int(tb.limit) >= tb.size() {
-		v.fault("%d slots have keys, %d are claimed, limit %d, size %d", keys, n, tb.limit, tb.size())
-	}
-	if tb.size() > v.m.limits.slots {
+	if tb.size() > 2*v.m.limits.slots {
 		v.fault("a table of %d slots", tb.size())
 	}
 }
 
-func (v *validator) slot(tb *Table[tokens], s *slot, i int) {
+func (v *validator) slot(tb *Table[tokens], s *slot, bank int) {
 	ctrl, word := s.ctrl.Load(), s.word.Load()
 	if ctrl == sealed || word&frozen != 0 {
-		v.fault("slot %d of a table at rest: ctrl %x, word %x", i, ctrl, word)
+		v.fault("a slot of a table at rest: ctrl %x, word %x", ctrl, word)
 		return
 	}
-	var buf [24]byte
+	var buf keyBuf
 	key := string(tb.key(s, &buf))
 	if v.seen[key] {
 		v.fault("(I2) key %q has two slots", key)
@@ -119,11 +123,14 @@ func (v *validator) slot(tb *Table[tokens], s *slot, i int) {
 	hash := xxhash.Sum64String(key) &^ v.m.dull
 	id := identify(key, hash)
 	v.m.cross(&id, tb.space)
+	if id.bank != bank {
+		v.fault("key %q is in bank %d", key, bank)
+	}
 	if tb.depth > 0 && (tb.space.path(id.hash)^tb.path)>>(64-tb.depth) != 0 {
 		v.fault("key %q of path %x is in a table of path %x, depth %d", key, tb.space.path(id.hash), tb.path, tb.depth)
 	}
 	if got, r := tb.seek(&id, look); r != found || got != s {
-		v.fault("key %q is in slot %d, but the search ends with %d", key, i, r)
+		v.fault("key %q is in slot %p, but the search ends with %d at %p", key, s, r, got)
 	}
 	var w *atomic.Uint64
 	if w, _ = v.m.Find(hash, key); w != &s.word {
