@@ -171,7 +171,7 @@ func TestDecisionsAreTheLiveFilters(t *testing.T) {
 	require.NoError(t, err)
 
 	clock := new(limittest.ManualClock)
-	l, err := limits.New(limits.Config{Spec: file.Spec, MaxKeys: settings.DefaultMaxKeys, Log: slog.New(slog.DiscardHandler), Clock: clock})
+	l, err := limits.New(limits.Config{Spec: file.Spec, Log: slog.New(slog.DiscardHandler), Clock: clock})
 	require.NoError(t, err)
 	var status int
 	handler := l.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
