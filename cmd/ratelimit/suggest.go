@@ -142,9 +142,6 @@ func printSuggestion(w io.Writer, result *suggest.Result, err error, format stri
 		if problem := ended(result.Stats, result.LogErr, names); problem != nil {
 			return problem
 		}
-		if err == nil {
-			err = suggest.ErrNothing
-		}
 		return fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 	}
 	if err != nil {

@@ -60,15 +60,18 @@ type Result struct {
 // ErrNothing means that no rule meets any request of the log.
 var ErrNothing = errors.New("no request of the log meets a rule that counts")
 
-// Run finds limits.
+// Run finds limits. With ErrNothing, the result tells what was read.
 func Run(c Config) (*Result, error) {
 	result := &Result{}
 	if c.File != nil {
 		result.Spec = c.File.Spec
 	} else {
 		spec, err := c.endpointRules(result)
-		if err != nil || len(spec.Rules) == 0 {
-			return result, err
+		if err != nil {
+			return nil, err
+		}
+		if len(spec.Rules) == 0 {
+			return result, ErrNothing
 		}
 		result.Spec = spec
 	}
