@@ -42,9 +42,10 @@ const maxChanges = 50
 type Config struct {
 	Spec rules.Spec
 	Log  *slog.Logger
-	// Clock is that of the limiters that are made here; nil: the system's.
-	Clock ratelimit.Clock
-	// NewLimiter makes the limiters. Nil: all are made in this process, whatever their store.
+	// Clock and MaxKeys are those of the limiters that are made here; see ratelimit.Config.
+	Clock   ratelimit.Clock
+	MaxKeys int
+	// NewLimiter makes the limiters. Nil: all are made here, whatever their store.
 	NewLimiter func(rules.Build) (ratelimit.Reversible, error)
 }
 
@@ -56,7 +57,7 @@ func New(c Config) (*Limits, error) {
 		return nil, err
 	}
 	if c.NewLimiter == nil {
-		local := ratelimit.NewFactory(ratelimit.Config{Clock: c.Clock})
+		local := ratelimit.NewFactory(ratelimit.Config{Clock: c.Clock, MaxKeys: c.MaxKeys})
 		c.NewLimiter = func(b rules.Build) (ratelimit.Reversible, error) { return local.Create(b.Limit) }
 	}
 	l.Store, err = rules.NewStore(c.Spec, rules.Config{
