@@ -1,13 +1,7 @@
 package ratelimit
 
 import (
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
-	"unsafe"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/casgate/ratelimit/shard"
 )
@@ -29,33 +23,13 @@ type kernel[P any] interface {
 // core is all of a limiter but tryAcquire, which each adapter writes out so that its kernel's step inlines: a call
 // through a type parameter never does.
 type core[P any, K kernel[P]] struct {
-	keys    *shard.Map[P]
-	clock   Clock
-	compile func(Rule) (P, error)
-
-	mu   sync.Mutex // held while SetRule runs
-	rule atomic.Pointer[Rule]
+	base[P]
 }
 
 // newCore returns the core of a limiter for r, which is valid.
 func newCore[P any, K kernel[P]](r Rule, c Config, compile func(Rule) (P, error)) (*core[P, K], error) {
-	params, err := compile(r)
-	if err != nil {
-		return nil, err
-	}
-	core := &core[P, K]{
-		clock:   c.Clock,
-		compile: compile,
-		keys: shard.New(shard.Config[P]{
-			Kernel:   bridge[P, K]{},
-			Params:   params,
-			MaxKeys:  c.MaxKeys,
-			Overflow: shard.Overflow(c.Overflow),
-			Now:      c.Clock.NanoTime,
-		}),
-	}
-	core.rule.Store(&r)
-	return core, nil
+	core := new(core[P, K])
+	return core, core.init(r, c, bridge[P, K]{}, compile)
 }
 
 // bridge gives the map the part of a kernel that it needs.
@@ -70,15 +44,6 @@ func (bridge[P, K]) Limited(p *P, word uint64, at int64) bool {
 	_, ok := K(p).Take(word, at, 1)
 	return !ok
 }
-
-// hashOf is the hash that places key.
-func hashOf(key string) uint64 { return xxhash.Sum64String(key) }
-
-// asString is b as a string that shares its memory: for calls that don't retain the key. The map copies what it keeps.
-func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// inRange reports whether n tokens can be asked of a key: 1 to capacity.
-func inRange(n, capacity int64) bool { return uint64(n-1) < uint64(capacity) }
 
 // Take takes n tokens of key, all or none.
 func (c *core[P, K]) Take(key string, n int64) Decision {
@@ -128,18 +93,6 @@ func (c *core[P, K]) takeSlow(hash uint64, key string, n, now int64) (d Decision
 		return next, ok
 	})
 	return c.overflow(verdict, d, n, now)
-}
-
-// overflow replaces d where the map has answered by its Overflow.
-func (c *core[P, K]) overflow(v shard.Verdict, d Decision, n, now int64) Decision {
-	if v != shard.Denied && v != shard.Untracked {
-		return d
-	}
-	rule := c.rule.Load()
-	if v == shard.Untracked {
-		return Decision{Allowed: true, Limit: rule.Capacity, Remaining: rule.Capacity - n, At: now}
-	}
-	return Decision{Limit: rule.Capacity, RetryAfter: rule.timeOfOne(), At: now}
 }
 
 // decide is the Decision on taking n with word before it, and next after it if ok.
@@ -209,65 +162,3 @@ func (c *core[P, K]) RefundAt(key string, n, at int64) {
 		return K(p).Refund(word, min(n, K(p).Capacity()), at), true
 	})
 }
-
-// acquireMany is TryAcquireMany by the adapter's tryAcquire. It hashes a batch of keys and touches their slots before it
-// decides them, so that the cache misses overlap.
-func (c *core[P, K]) acquireMany(keys []string, allowed []bool, tryAcquire func(hash uint64, key string, now int64) bool) {
-	if len(keys) != len(allowed) {
-		panic(fmt.Sprintf("ratelimit: TryAcquireMany: %d keys, %d answers", len(keys), len(allowed)))
-	}
-	const batch = 16
-	now := c.clock.NanoTime()
-	var hashes [batch]uint64
-	for len(keys) > 0 {
-		n := min(len(keys), batch)
-		for i, key := range keys[:n] {
-			hashes[i] = hashOf(key)
-			c.keys.Prefetch(hashes[i])
-		}
-		for i, key := range keys[:n] {
-			allowed[i] = tryAcquire(hashes[i], key, now)
-		}
-		keys, allowed = keys[n:], allowed[n:]
-	}
-}
-
-func (c *core[P, K]) timeline() Clock { return c.clock }
-
-// Reset makes key as if never seen.
-func (c *core[P, K]) Reset(key string) { c.keys.Reset(hashOf(key), key) }
-
-// SetRule changes the limits of all keys and keeps what each has used.
-func (c *core[P, K]) SetRule(r Rule) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := c.rule.Load()
-	if r.Algorithm != old.Algorithm {
-		return fmt.Errorf("%w: %v in force, %v given", ErrAlgorithm, old.Algorithm, r.Algorithm)
-	}
-	if err := r.Validate(); err != nil {
-		return err
-	}
-	if r == *old {
-		return nil
-	}
-	params, err := c.compile(r)
-	if err != nil {
-		return err
-	}
-	c.keys.SetParams(params, c.clock.NanoTime())
-	c.rule.Store(&r)
-	return nil
-}
-
-// Rule returns the rule in force.
-func (c *core[P, K]) Rule() Rule { return *c.rule.Load() }
-
-// Len returns the number of keys held.
-func (c *core[P, K]) Len() int { return c.keys.Len() }
-
-// Sweep evicts every idle key now, and returns how many.
-func (c *core[P, K]) Sweep() int { return c.keys.Sweep(c.clock.NanoTime()) }
-
-// Stats returns counts since the start.
-func (c *core[P, K]) Stats() Stats { return Stats(c.keys.Stats()) }

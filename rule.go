@@ -35,7 +35,7 @@ func (r Rule) Validate() error {
 	case SlidingWindowCounter:
 		_, err = window.CompileCounter(r.Capacity, r.Refill.Tokens, int64(r.Refill.Per))
 	case SlidingWindowLog:
-		_, err = window.CompileCounter(r.Capacity, r.Refill.Tokens, int64(r.Refill.Per))
+		_, err = window.CompileLog(r.Capacity, r.Refill.Tokens, int64(r.Refill.Per))
 	default:
 		return r.Algorithm.unknown()
 	}

@@ -1,8 +1,215 @@
 package ratelimit
 
-import "errors"
+import (
+	"time"
 
-// SlidingWindowLogLimiter is being built.
-type SlidingWindowLogLimiter struct{}
+	"github.com/casgate/ratelimit/shard"
+	"github.com/casgate/ratelimit/window"
+)
 
-func newSlidingLog(Rule, Config) (Local, error) { return nil, errors.New("ratelimit: not yet") }
+// SlidingWindowLogLimiter admits a request if fewer than the limit were admitted in the window that ends now: exactly,
+// whatever came when. It keeps 8 bytes for each request that is in the window. New makes it, for Algorithm
+// SlidingWindowLog.
+//
+// A key's word in the map is a handle to its log, which is where requests are recorded; the word changes only when the
+// key comes and goes.
+type SlidingWindowLogLimiter struct {
+	base[window.LogParams]
+	log window.Log
+}
+
+func newSlidingLog(r Rule, c Config) (*SlidingWindowLogLimiter, error) {
+	l := new(SlidingWindowLogLimiter)
+	return l, l.init(r, c, &l.log, func(r Rule) (window.LogParams, error) {
+		p, err := window.CompileLog(r.Capacity, r.Refill.Tokens, int64(r.Refill.Per))
+		if err != nil {
+			return p, err
+		}
+		return l.log.Adopt(p), nil
+	})
+}
+
+// TryAcquire takes one token of key.
+func (l *SlidingWindowLogLimiter) TryAcquire(key string) bool {
+	hash := hashOf(key)
+	l.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	return l.tryAcquire(hash, key, l.clock.NanoTime())
+}
+
+// TryAcquireAt takes one token of key at the instant now.
+func (l *SlidingWindowLogLimiter) TryAcquireAt(key string, now int64) bool {
+	return l.tryAcquire(hashOf(key), key, now)
+}
+
+// TryAcquireMany takes one token for each key, in order, at one instant.
+func (l *SlidingWindowLogLimiter) TryAcquireMany(keys []string, allowed []bool) {
+	l.acquireMany(keys, allowed, l.tryAcquire)
+}
+
+// tryAcquire is the hot path. A held key is a lookup and one CAS in its log; a refusal is loads only.
+func (l *SlidingWindowLogLimiter) tryAcquire(hash uint64, key string, now int64) bool {
+	if word, table := l.keys.Find(hash, key); word != nil {
+		old := word.Load()
+		if at, ok := table.At(now); ok && shard.Live(old) {
+			switch l.log.Try(&table.Params, old, at, 1) {
+			case window.LogAllowed:
+				return true
+			case window.LogRefused:
+				return false
+			}
+		}
+	}
+	return l.takeSlow(hash, key, 1, now).Allowed
+}
+
+// Take takes n tokens of key, all or none.
+func (l *SlidingWindowLogLimiter) Take(key string, n int64) Decision {
+	hash := hashOf(key)
+	l.keys.Prefetch(hash)
+	return l.take(hash, key, n, l.clock.NanoTime())
+}
+
+// TakeAt takes n tokens of key at the instant now, all or none.
+func (l *SlidingWindowLogLimiter) TakeAt(key string, n, now int64) Decision {
+	return l.take(hashOf(key), key, n, now)
+}
+
+// TakeBytes is Take for a key in a buffer, which is not retained.
+func (l *SlidingWindowLogLimiter) TakeBytes(key []byte, n int64) Decision {
+	return l.Take(asString(key), n)
+}
+
+func (l *SlidingWindowLogLimiter) take(hash uint64, key string, n, now int64) Decision {
+	if word, table := l.keys.Find(hash, key); word != nil {
+		old := word.Load()
+		if at, ok := table.At(now); ok && shard.Live(old) && inRange(n, table.Params.Capacity()) {
+			if o, v := l.log.Take(&table.Params, old, at, n); v <= window.LogRefused {
+				return logDecision(&table.Params, o, v)
+			}
+		}
+	}
+	return l.takeSlow(hash, key, n, now)
+}
+
+// takeSlow is a take that take can't decide. Where the key has a log, the request is recorded there, after the map has told
+// which; otherwise it is the first one of a new log, which is the key's if the map takes its word.
+func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64) Decision {
+	if !inRange(n, l.rule.Load().Capacity) || len(key) > MaxKeyLen {
+		return l.peekAt(key, n, now) // which takes nothing: a refusal, or n = 0
+	}
+	for {
+		var held, fresh uint64
+		var p window.LogParams
+		var at int64
+		verdict := l.keys.Update(hash, key, now, shard.Create, func(params *window.LogParams, word uint64, instant int64) (uint64, bool) {
+			p, at = *params, instant
+			if fresh != 0 {
+				l.log.Release(&p, fresh)
+				fresh = 0
+			}
+			held = 0
+			if n > p.Capacity() {
+				return 0, false
+			}
+			if word != 0 && l.log.Holds(word) {
+				held = word
+				return 0, false
+			}
+			fresh = l.log.New(&p, at, n)
+			return fresh, fresh != 0
+		})
+		switch {
+		case verdict == shard.Applied:
+			o, _ := l.log.Peek(&p, fresh, at, 0)
+			return logDecision(&p, o, window.LogAllowed)
+		case fresh != 0:
+			l.log.Release(&p, fresh)
+			return l.overflow(verdict, Decision{}, n, now)
+		case verdict != shard.Declined:
+			return l.overflow(verdict, Decision{}, n, now)
+		case held == 0: // the rule has changed meanwhile, or the limiter holds all the logs that it can
+			return l.peekAt(key, n, now)
+		}
+		if o, v := l.log.Take(&p, held, at, n); v <= window.LogRefused {
+			return logDecision(&p, o, v)
+		}
+	}
+}
+
+// logDecision is the Decision that a log's outcome stands for.
+func logDecision(p *window.LogParams, o window.LogOutcome, v window.LogVerdict) Decision {
+	d := Decision{Allowed: v == window.LogAllowed, Limit: p.Capacity(), Remaining: o.Remaining, ResetAfter: time.Duration(o.ResetAfter), At: o.At}
+	if !d.Allowed {
+		d.RetryAfter = time.Duration(o.RetryAfter)
+	}
+	return d
+}
+
+// Peek returns what Take would say.
+func (l *SlidingWindowLogLimiter) Peek(key string, n int64) Decision {
+	return l.peekAt(key, n, l.clock.NanoTime())
+}
+
+func (l *SlidingWindowLogLimiter) peekAt(key string, n, now int64) Decision {
+	if len(key) > MaxKeyLen {
+		limit := l.rule.Load().Capacity
+		return Decision{Limit: limit, Remaining: limit, RetryAfter: Never, At: now}
+	}
+	for {
+		word, p, at := l.locate(key, now)
+		var o window.LogOutcome
+		v := window.LogGone
+		if word != 0 {
+			o, v = l.log.Peek(&p, word, at, max(n, 0))
+		}
+		if v == window.LogStale {
+			continue
+		}
+		if v == window.LogGone {
+			o, v = window.LogOutcome{Remaining: p.Capacity(), At: at}, window.LogAllowed
+		}
+		if n < 0 || n > p.Capacity() {
+			v, o.RetryAfter = window.LogRefused, int64(Never)
+		}
+		if n > 0 && v == window.LogAllowed {
+			o.Remaining -= n
+			o.ResetAfter = int64(l.rule.Load().Window())
+		}
+		return logDecision(&p, o, v)
+	}
+}
+
+// locate returns key's word, 0 if it has none, with the params and the instant that a call at now counts at.
+func (l *SlidingWindowLogLimiter) locate(key string, now int64) (word uint64, p window.LogParams, at int64) {
+	hash := hashOf(key)
+	if w, table := l.keys.Find(hash, key); w != nil {
+		old := w.Load()
+		if instant, ok := table.At(now); ok && shard.Live(old) {
+			return old, table.Params, instant
+		}
+	}
+	verdict := l.keys.Update(hash, key, now, shard.HeldOnly, func(params *window.LogParams, held uint64, instant int64) (uint64, bool) {
+		word, p, at = held, *params, instant
+		return 0, false
+	})
+	if verdict == shard.Absent {
+		word = 0
+	}
+	return word, p, at
+}
+
+// Refund gives back n tokens now.
+func (l *SlidingWindowLogLimiter) Refund(key string, n int64) { l.RefundAt(key, n, l.clock.NanoTime()) }
+
+// RefundAt takes n tokens off what was recorded at the instant at.
+func (l *SlidingWindowLogLimiter) RefundAt(key string, n, at int64) {
+	if n <= 0 || len(key) > MaxKeyLen {
+		return
+	}
+	for {
+		word, p, _ := l.locate(key, at)
+		if word == 0 || l.log.Refund(&p, word, n, at) != window.LogStale {
+			return
+		}
+	}
+}

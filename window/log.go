@@ -43,16 +43,22 @@ func CompileLog(capacity, tokens, per int64) (LogParams, error) {
 		return LogParams{}, err
 	}
 	p := LogParams{capacity: capacity, length: length}
-	p.width = uint8(bits.Len64(uint64(capacity)))
+	p.resolve(bits.Len64(uint64(capacity)))
+	return p, nil
+}
+
+// resolve sets the bits of a total, and the finest unit of time that they leave room for.
+func (p *LogParams) resolve(width int) {
+	p.width = uint8(width)
 	p.span = entry >> p.width
 	p.totals = 1<<p.width - 1
-	p.window = uint64(length)
+	p.unit, p.round = 0, 0
+	p.window = uint64(p.length)
 	for 2*p.window+2 > p.span {
 		p.unit, p.round = p.unit+1, 1
-		p.window = (uint64(length)-1)>>p.unit + 1
+		p.window = (uint64(p.length)-1)>>p.unit + 1
 	}
 	p.horizon = math.MaxInt64 - int64((p.window+4)<<p.unit)
-	return p, nil
 }
 
 // Capacity returns the number of requests a window admits.
@@ -88,7 +94,8 @@ func (p *LogParams) until(time uint64, base, now int64) int64 {
 // ring, or by putting another ring behind the handle. The zero value is empty.
 type Log struct {
 	handles
-	eras atomic.Uint32
+	eras  atomic.Uint32
+	width atomic.Uint32 // the most bits that a total has had
 }
 
 // LogVerdict is what became of a call.
@@ -109,8 +116,11 @@ const (
 // as if never seen.
 type LogOutcome struct{ Remaining, RetryAfter, ResetAfter, At int64 }
 
-// Adopt returns p as the rule that follows all those adopted before.
+// Adopt returns p as the rule that follows all those adopted before; one call at a time. Its totals have as many bits as
+// theirs had, so that a key whose limit is lowered keeps what it has recorded, however much that is.
 func (l *Log) Adopt(p LogParams) LogParams {
+	l.width.Store(max(l.width.Load(), uint32(p.width)))
+	p.resolve(int(l.width.Load()))
 	p.era = l.eras.Add(1)
 	return p
 }
@@ -238,3 +248,6 @@ func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
 		}
 	}
 }
+
+// Holds tells whether there is a log behind word, under whatever rule.
+func (l *Log) Holds(word uint64) bool { return l.ring(word) != nil }

@@ -25,8 +25,8 @@ func newLogRun(t testing.TB, d draws) *logRun {
 	r := &logRun{draws: d, t: t}
 	capacity := 1 + d.below(pick(d, 1, 3, 10, 40, 1000, MaxLogCapacity))
 	window := pick(d, 1, 2, 7, 60, 1000, second, minute, 86400*second, MaxWindow/10)
-	r.twin = newLogTwin(capacity, window)
-	r.params = r.compile(capacity, window)
+	r.twin = newLogTwin(capacity, window, 0)
+	r.params = r.log.Adopt(r.compile(capacity, window))
 	r.now = d.below(6*window) - 3*window
 	r.floor = math.MinInt64
 	return r
@@ -112,7 +112,7 @@ func (r *logRun) retire() {
 
 // forget starts anew; later calls are not older than the state that was dropped.
 func (r *logRun) forget() {
-	r.twin = newLogTwin(r.twin.capacity, r.twin.window)
+	r.twin = newLogTwin(r.twin.capacity, r.twin.window, r.twin.widest)
 	r.word, r.floor = 0, r.now
 }
 

@@ -197,7 +197,7 @@ func reset() op {
 			}
 		},
 		twin: func(w *logTwin, _ any) (any, *logTwin) {
-			fresh := newLogTwin(w.capacity, w.window)
+			fresh := newLogTwin(w.capacity, w.window, w.widest)
 			fresh.seen = w.seen
 			return nil, fresh
 		},
@@ -286,7 +286,7 @@ func begin(t *testing.T, capacity, window int64, setup, calls []op) trial {
 	w := &logWorld{}
 	w.table.Store(&logTable{rule: p})
 	w.mark.Store(-100)
-	twin := newLogTwin(capacity, window)
+	twin := newLogTwin(capacity, window, 0)
 	for _, o := range setup {
 		require.Equal(t, true, o.run(w))
 		o.twin(twin, true)

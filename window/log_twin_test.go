@@ -10,6 +10,7 @@ import (
 // first. It knows no ring, no base and no running total.
 type logTwin struct {
 	capacity, window int64
+	widest           int64 // the largest capacity there has been
 	unit             int64 // 1, or the power of two of ns that times are told in
 	admitted         []admission
 	seen             int64 // the newest instant, in units
@@ -21,9 +22,10 @@ type admission struct {
 	tokens int64
 }
 
-func newLogTwin(capacity, window int64) *logTwin {
-	w := &logTwin{capacity: capacity, window: window, unit: 1, seen: math.MinInt64}
-	room := int64(1)<<(62-bits.Len64(uint64(capacity))) - 1
+func newLogTwin(capacity, window, widest int64) *logTwin {
+	widest = max(widest, capacity)
+	w := &logTwin{capacity: capacity, window: window, widest: widest, unit: 1, seen: math.MinInt64}
+	room := int64(1)<<(62-bits.Len64(uint64(widest))) - 1
 	for 2*ceilDiv(window, w.unit)+2 > room {
 		w.unit *= 2
 	}
@@ -79,7 +81,7 @@ func (w *logTwin) refund(n, at int64) {
 
 func (w *logTwin) outcome(at, n int64) LogOutcome {
 	units := w.units(at)
-	o := LogOutcome{Remaining: w.capacity - w.used(units), At: max(at, units*w.unit)}
+	o := LogOutcome{Remaining: max(w.capacity-w.used(units), 0), At: max(at, units*w.unit)}
 	if n > w.capacity {
 		o.RetryAfter = Never
 	} else if n > o.Remaining {
@@ -102,21 +104,14 @@ func (w *logTwin) outcome(at, n int64) LogOutcome {
 // newest entries are still known, so many as told.
 func (w *logTwin) convert(at, capacity, window int64, known int) *logTwin {
 	units := w.units(at)
-	full := w.used(units) >= w.capacity
-	to := newLogTwin(capacity, window)
+	to := newLogTwin(capacity, window, w.widest)
 	to.seen = floorDiv(max(at, units*w.unit), to.unit).Int64()
-	left := capacity
+	left := int64(1)<<bits.Len64(uint64(to.widest)) - 1 // what a total has bits for
 	for _, a := range slices.Backward(w.admitted[max(0, len(w.admitted)-known):]) {
 		if tokens := min(a.tokens, left); tokens > 0 && to.end(a) > to.seen {
 			to.admitted = slices.Insert(to.admitted, 0, admission{to.last(floorDiv(a.at, to.unit).Int64()), tokens})
 			left -= tokens
 		}
-	}
-	if full && left > 0 {
-		if len(to.admitted) == 0 {
-			to.admitted = []admission{{to.last(to.seen), 0}}
-		}
-		to.admitted[len(to.admitted)-1].tokens += left
 	}
 	for _, a := range to.admitted { // in finer units a rounded instant may be newer
 		to.seen = max(to.seen, floorDiv(a.at, to.unit).Int64())

@@ -36,8 +36,8 @@ func (l *Log) Limited(p *LogParams, word uint64, at int64) bool {
 }
 
 // Convert puts the key under the rule `to`, and returns word. The entries that are known
-// and in the new window count. A key that is refused one request stays so: it gains nothing
-// before its newest entry is gone. Of several calls one changes it.
+// and in the new window count, also where they exceed the new capacity: then nothing more fits. Of several calls one
+// changes it.
 func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
 	for from.era != to.era {
 		r := l.ring(word)
@@ -45,7 +45,7 @@ func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
 			break
 		}
 		v := r.look(from, to.floor)
-		l.replace(r, v, to, to.floor, change{fill: r.room(from, v) < 1})
+		l.replace(r, v, to, to.floor, change{})
 	}
 	return word
 }

@@ -4,7 +4,6 @@ package window
 type change struct {
 	take       int64 // this many tokens more, at the instant that the call counts at
 	refund, at int64 // this many tokens less, of the instant at
-	fill       bool  // no tokens left
 }
 
 // replace puts a ring that fits behind r's handle: of the size that its entries need, with
@@ -24,19 +23,12 @@ func (r *ring) seal(v view) bool {
 func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
 	base := to.start(r.counted(v, at))
 	entries, total, _ := r.replay(v, to, base, c, nil)
-	missing := int64(0) // from the newest entry
-	if c.fill {
-		missing = to.capacity - total
-	}
-	if entries == 0 {
-		c.take, missing = c.take+missing, 0
-	}
 	if c.take > 0 {
 		entries++
 	}
 	s := newRing(r.id, base, to, entries)
 	i := s.mask()
-	total += missing + c.take
+	total += c.take
 	put := func(time uint64, tokens int64) {
 		s.put(i, time<<to.width|uint64(total))
 		total -= tokens
@@ -45,22 +37,19 @@ func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
 	if c.take > 0 {
 		put(to.window+uint64(to.round), c.take)
 	}
-	r.replay(v, to, base, c, func(time uint64, tokens int64) {
-		put(time, tokens+missing)
-		missing = 0
-	})
+	r.replay(v, to, base, c, put)
 	s.hint.Store(uint64(i) << 32)
 	return s
 }
 
 // replay goes back from the newest entry to the oldest in the window that ends where a ring
 // of `to` with that base starts. It gives keep their times in that ring and their tokens,
-// changed by c. They come to the capacity at most: what went before doesn't matter as long
-// as they last. It returns how many there are, their tokens, and what is left of the refund.
+// changed by c. They come to what a total can tell at most, which is the capacity or more. It returns how many there
+// are, their tokens, and what is left of the refund.
 func (r *ring) replay(v view, to *LogParams, base int64, c change, keep func(time uint64, tokens int64)) (entries uint32, total, refund int64) {
 	mask, totals := r.mask(), uint64(1)<<r.width-1
-	target := to.stamp(c.at, base)
-	for i := (v.head() - 1) & mask; i != v.head() && total < to.capacity; i = (i - 1) & mask {
+	most, target := int64(to.totals), to.stamp(c.at, base)
+	for i := (v.head() - 1) & mask; i != v.head() && total < most; i = (i - 1) & mask {
 		word := r.load(i)
 		time := to.stamp(r.latest(word), base)
 		if time == 0 {
@@ -71,7 +60,7 @@ func (r *ring) replay(v view, to *LogParams, base int64, c change, keep func(tim
 			back := min(tokens, c.refund)
 			tokens, c.refund = tokens-back, c.refund-back
 		}
-		tokens = min(tokens, to.capacity-total)
+		tokens = min(tokens, most-total)
 		if tokens == 0 {
 			continue
 		}
@@ -91,7 +80,7 @@ func (r *ring) counted(v view, at int64) int64 {
 
 // outcome tells of the key what was seen, and when n tokens can be taken.
 func (r *ring) outcome(p *LogParams, v view, at, n int64) LogOutcome {
-	o := LogOutcome{Remaining: r.room(p, v), At: r.counted(v, at)}
+	o := LogOutcome{Remaining: max(r.room(p, v), 0), At: r.counted(v, at)}
 	if o.Remaining < p.capacity {
 		o.ResetAfter = p.until(r.time(v.last), r.base, o.At)
 	}

@@ -111,6 +111,7 @@ inline look(inst) {
 	if
 	:: TIME(lst) + W <= t -> j = (i+sz[r]-1)%sz[r]
 	:: else ->
+#ifndef FEW
 		if	/* a hint that is right, or a search */
 		:: if :: j = 0 :: j = 1 :: sz[r] == 4 -> j = 2 :: sz[r] == 4 -> j = 3 fi;
 		   a = AT(r,j);
@@ -120,6 +121,7 @@ inline look(inst) {
 		   fi
 		:: goto search
 		fi;
+#endif
 search:		j = i;
 		if :: sz[r] == 4 ->
 			a = AT(r,(i+1)%4);
@@ -128,7 +130,9 @@ search:		j = i;
 				if :: TIME(a) + W <= t -> j = (i+2)%4 :: else fi
 			   :: else fi
 		   :: else fi;
+#ifndef FEW
 seen:		skip
+#endif
 	fi;
 	a = AT(r,j);
 	used = (TOTAL(lst) - TOTAL(a)) & 7;
@@ -144,7 +148,11 @@ inline seal() {			/* ok: the ring is sealed, and was as it was looked at */
 #endif
 }
 
+#ifdef FEW
+inline times(tm) { if :: tm = 2 :: tm = 4 fi }
+#else
 inline times(tm) { if :: tm = 2 :: tm = 3 :: tm = 4 :: tm = 5 fi }
+#endif
 
 byte running = 0;
 
