@@ -26,7 +26,7 @@ func loadProblems(err error, kind error, paths map[place]string) []rules.Problem
 	case errors.As(err, &one):
 		return []rules.Problem{loadProblem(one, kind, paths)}
 	}
-	return []rules.Problem{{Kind: kind, Text: strings.TrimPrefix(err.Error(), "yaml: ")}}
+	return []rules.Problem{{Line: 1, Kind: kind, Text: strings.TrimPrefix(err.Error(), "yaml: ")}}
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 )
 
 func loadProblem(e *yaml.LoadError, kind error, paths map[place]string) rules.Problem {
-	p := rules.Problem{Line: int(e.Mark.Line), Path: paths[place{int(e.Mark.Line), int(e.Mark.Column)}], Kind: kind, Text: e.Message}
+	p := rules.Problem{Line: max(int(e.Mark.Line), 1), Path: paths[place{int(e.Mark.Line), int(e.Mark.Column)}], Kind: kind, Text: e.Message}
 	if m := unknownField.FindStringSubmatch(p.Text); m != nil {
 		p.Kind, p.Text = rules.ErrUnknownField, fmt.Sprintf("%q: there is no such field here", m[1])
 		return p

@@ -146,3 +146,25 @@ func TestReadMissingFile(t *testing.T) {
 	_, err := Read(filepath.Join(t.TempDir(), "none.yaml"))
 	require.True(t, errors.Is(err, os.ErrNotExist))
 }
+
+// Whatever a file holds, it is used or refused with lines that exist.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"", "a", "rules: [", rule, rule + "server: {listen: :80, tls: {}}\n", "a: &a [*a]\n", "<<: {rules: 1}\n",
+		"rules:\n- &a {name: a}\n- <<: *a\n", "? [a]\n: b\n", "rules: !!binary x\n", "---\n---\n", "\t", "rules:\n- {name: a, name: b}\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := Parse([]byte(text))
+		if err == nil {
+			require.NotNil(t, file)
+			return
+		}
+		var broken *rules.Error
+		require.ErrorAs(t, err, &broken)
+		for _, p := range broken.Problems {
+			require.Positive(t, p.Line)
+			require.LessOrEqual(t, p.Line, strings.Count(text, "\n")+strings.Count(text, "\r")+2)
+			require.NotEmpty(t, p.Text)
+		}
+	})
+}

@@ -22,9 +22,12 @@ type tree struct {
 	budget   int // nodes that may still be walked
 }
 
-// maxNodes bounds the walk. A file of ten thousand rules has a quarter of a million nodes; a few aliases of aliases
-// stand for billions.
-const maxNodes = 1 << 19
+// The bounds of the walk. A file of ten thousand rules has a quarter of a million nodes, ten deep; a few aliases of
+// aliases stand for billions, and one of itself for no end of them.
+const (
+	maxNodes = 1 << 19
+	maxDepth = 32
+)
 
 // place is where a node starts.
 type place struct{ line, column int }
@@ -54,7 +57,7 @@ func parseTree(text []byte) (*tree, error) {
 		return fail(1, "the file must be a mapping, with rules at least")
 	}
 	t := &tree{root: document.Content[0], lines: map[string]int{}, paths: map[place]string{}, budget: maxNodes}
-	t.walk("", t.root)
+	t.walk("", t.root, 0)
 	return t, nil
 }
 
@@ -71,17 +74,17 @@ func invalidLine(text []byte) int {
 }
 
 // walk notes where n and all below it are, and takes duplicate fields out.
-func (t *tree) walk(path string, n *yaml.Node) {
-	if t.budget--; t.budget < 0 || n == nil {
+func (t *tree) walk(path string, n *yaml.Node, depth int) {
+	if t.budget--; t.budget < 0 || depth > maxDepth || n == nil {
 		return
 	}
 	t.note(path, n)
 	switch n.Kind {
 	case yaml.AliasNode:
-		t.walk(path, n.Alias)
+		t.walk(path, n.Alias, depth+1)
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			t.walk(path+"["+strconv.Itoa(i)+"]", item)
+			t.walk(path+"["+strconv.Itoa(i)+"]", item, depth+1)
 		}
 	case yaml.MappingNode:
 		first := map[string]int{}
@@ -90,7 +93,7 @@ func (t *tree) walk(path string, n *yaml.Node) {
 			name, value := n.Content[i], n.Content[i+1]
 			if name.Value == "<<" { // what it brings in is read as if it stood here
 				kept = append(kept, name, value)
-				t.walk(path, value)
+				t.walk(path, value, depth+1)
 				continue
 			}
 			at := strings.TrimPrefix(path+"."+name.Value, ".")
@@ -103,7 +106,7 @@ func (t *tree) walk(path string, n *yaml.Node) {
 			first[name.Value] = name.Line
 			kept = append(kept, name, value)
 			t.note(at, name)
-			t.walk(at, value)
+			t.walk(at, value, depth+1)
 		}
 		n.Content = kept
 	}
