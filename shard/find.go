@@ -16,11 +16,8 @@ func (m *Map[P]) Find(hash uint64, key string) (*atomic.Uint64, *Table[P]) {
 	if n := len(key); n >= 16 && n <= smallMax {
 		// identify and the first slot of the walk, written out for most keys.
 		b := &t.banks[small]
-		i := b.line(hash)
 		ctrl, w0, w1 := uint64(n+1)<<kindShift|load64(key, n-8)>>8, load64(key, 0), load64(key, 8)
-		// A branch on which of a home's two slots it is would be mispredicted half the time.
-		other := b.at(i+1).ctrl.Load() ^ ctrl
-		s := b.at(i + uint32(1^(other|-other)>>63))
+		s := b.at(b.line(hash))
 		if s.ctrl.Load() == ctrl && s.w0.Load() == w0 && s.w1.Load() == w1 && w0 != 0 && w1 != 0 {
 			return &s.word, t
 		}
@@ -30,7 +27,7 @@ func (m *Map[P]) Find(hash uint64, key string) (*atomic.Uint64, *Table[P]) {
 		if t.under == nil && w0 != 0 && w1 != 0 {
 			return nil, nil
 		}
-	} else if n > smallMax && n < 40 && t.banks[wide].homes != 0 {
+	} else if n > smallMax && n < 40 && t.banks[wide].lines != 0 {
 		b := &t.banks[wide]
 		i := b.line(hash)
 		s, more := b.at(i), b.at(i+1)
@@ -136,7 +133,7 @@ func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 // Prefetch fetches the line that Find will want for a key of up to 23 bytes.
 func (m *Map[P]) Prefetch(hash uint64) {
 	if d := m.top.dir.Load(); d != nil {
-		if b := &d.at(hash).Load().banks[small]; b.homes != 0 {
+		if b := &d.at(hash).Load().banks[small]; b.lines != 0 {
 			prefetch(unsafe.Pointer(b.at(b.line(hash))))
 		}
 	}

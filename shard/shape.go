@@ -32,25 +32,25 @@ func ladder(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// roomFor returns the size of a bank that is to be 0.55 full with n keys; 0 for none.
+// roomFor returns the size of a bank that is to be 0.45 full with n keys; 0 for none.
 func roomFor(n int) int {
 	if n == 0 {
 		return 0
 	}
-	return ladder(n*20/11 + 1)
+	return ladder(n*20/9 + 1)
 }
 
 // bank is an array of slots of one width, a place (32 bytes) or two. It is laid out in homes of four places, two cache
 // lines that processors like to fetch together: four slots, two wide ones, or, while they are few, a single one.
 type bank struct {
 	first *slot // of an array without pointers
-	homes uint32
+	lines uint32
 	step  uint32 // places from one slot to the next: 1, 2 or 4
 }
 
 const (
-	homeShift  = 2
-	homePlaces = 1 << homeShift
+	placeBytes = 32
+	homePlaces = 4
 )
 
 func newBank(width, slots int) bank {
@@ -58,18 +58,19 @@ func newBank(width, slots int) bank {
 	if slots <= spread {
 		b.step = homePlaces
 	}
-	if b.homes = uint32(slots) * b.step / homePlaces; slots > 0 {
+	if b.lines = uint32(slots) * b.step / 2; slots > 0 {
 		b.first = &make([]slot, b.places())[0]
 	}
 	return b
 }
 
-func (b *bank) places() uint32 { return b.homes * homePlaces }
+func (b *bank) places() uint32 { return 2 * b.lines }
+func (b *bank) homes() uint32  { return b.lines / 2 }
 func (b *bank) size() int      { return int(b.places() / b.step) }
 
 // at returns the slot in a place, which must be one.
 func (b *bank) at(place uint32) *slot {
-	return (*slot)(unsafe.Add(unsafe.Pointer(b.first), uintptr(place)*unsafe.Sizeof(slot{})))
+	return (*slot)(unsafe.Add(unsafe.Pointer(b.first), uintptr(place)*placeBytes))
 }
 
 // all ranges over the slots.
@@ -80,10 +81,10 @@ func (b *bank) all() iter.Seq[*slot] {
 	}
 }
 
-// line returns the place where the walk of a hash begins: a line of one of the homes. It goes by the hash's low half,
+// line returns the place where the walk of a hash begins: in a line of one of the homes. It goes by the hash's low half,
 // because the directory uses the high bits.
 func (b *bank) line(hash uint64) uint32 {
-	return uint32(uint64(uint32(hash))*uint64(2*b.homes)>>32) * 2 &^ (b.step - 1)
+	return uint32(uint64(uint32(hash))*uint64(b.lines)>>32) * 2 &^ (b.step - 1)
 }
 
 // probe is a walk over a bank's slots: those of a home, from its line on, then those of the homes 1, 2, 3, ... further,
@@ -108,7 +109,7 @@ func (p *probe) advance(b *bank) {
 	}
 	p.homes++
 	step := p.homes
-	if step > min(reach, b.homes) {
+	if step > min(reach, b.homes()) {
 		step = 1
 	}
 	if p.place += step * homePlaces; p.place >= b.places() {
@@ -117,4 +118,4 @@ func (p *probe) advance(b *bank) {
 }
 
 // over tells that every slot was visited.
-func (p *probe) over(b *bank) bool { return p.homes >= reach+b.homes || b.homes == 0 }
+func (p *probe) over(b *bank) bool { return p.homes >= reach+b.homes() || b.lines == 0 }

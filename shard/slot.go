@@ -12,7 +12,7 @@ type slot struct {
 	word, w0, w1, ctrl atomic.Uint64
 }
 
-var _ [32]byte = [unsafe.Sizeof(slot{})]byte{}
+var _ [placeBytes]byte = [unsafe.Sizeof(slot{})]byte{}
 
 // key returns the word i of the key: w0, w1, then the four of the next half.
 func (s *slot) key(i int) *atomic.Uint64 {
@@ -52,7 +52,7 @@ const (
 // written by a goroutine that was descheduled, and two claims of one key end in one slot.
 func (t *Table[P]) seek(id *ident, to intent) (*slot, sight) {
 	b := &t.banks[id.bank]
-	if b.homes == 0 { // no slot, hence none to seal either
+	if b.lines == 0 { // no slot, hence none to seal either
 		switch {
 		case t.next.Load() != nil:
 			return nil, passed
