@@ -14,7 +14,6 @@ const (
 	inLine = iota
 	inRequest
 	inHeaders
-	inOther
 )
 
 // parseJSON reads a line that is a JSON object.

@@ -5,11 +5,8 @@ import "strings"
 // set takes over a value of a JSON line. Field names are those that nginx's variables suggest, and Caddy's and Traefik's.
 func (p *parser) set(line []byte, where int, key, value span) {
 	r, name := &p.record, view(line, key)
-	switch where {
-	case inHeaders:
+	if where == inHeaders {
 		p.header(line, key, value)
-		return
-	case inOther:
 		return
 	}
 	switch name {

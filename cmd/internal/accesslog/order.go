@@ -13,25 +13,25 @@ import (
 //	----------------+---------------------------+-------------> time
 //	                  <- window, at most      ->
 type order struct {
-	window int64 // s
-	days   []day // a ring: second s is days[s % len]
-	low    int64 // every line of a second before it has been released
-	high   int64 // the latest second seen
-	held   int   // bytes in all days
-	maxed  int   // bytes that may be held; beyond it the window is shorter
-	count  int   // lines held
-	seen   bool  // a line has come
-	now    *day  // being released
-	next   int   // its next line
+	window int64  // s
+	slots  []slot // a ring: second s is slots[s % len]
+	low    int64  // every line of a second before it has been released
+	high   int64  // the latest second seen
+	held   int    // bytes in all slots
+	maxed  int    // bytes that may be held; beyond it the window is shorter
+	count  int    // lines held
+	seen   bool   // a line has come
+	now    *slot  // being released
+	next   int    // its next line
 }
 
-// day is one second's lines.
-type day struct {
-	text   []byte
-	lines  []waiting
+// slot is one second's lines.
+type slot struct {
+	text  []byte
+	lines []waiting
 }
 
-// waiting is a line in its day's text.
+// waiting is a line in its slot's text.
 type waiting struct {
 	record record
 	from   uint32
@@ -43,7 +43,7 @@ const maxHeld = 64 << 20
 
 func newOrder(window time.Duration) *order {
 	s := int64(window / time.Second)
-	return &order{window: s, days: make([]day, s+2), maxed: maxHeld}
+	return &order{window: s, slots: make([]slot, s+2), maxed: maxHeld}
 }
 
 func second(ns int64) int64 {
@@ -71,15 +71,15 @@ func (o *order) late(ns int64) bool { return second(ns) < o.low }
 func (o *order) ripe(all bool) bool {
 	o.now = nil
 	for o.count > 0 && (all || o.low < o.high-o.window || o.held > o.maxed && o.low < o.high) {
-		d := &o.days[o.at(o.low)]
+		t := &o.slots[o.at(o.low)]
 		o.low++
-		if len(d.lines) == 0 {
+		if len(t.lines) == 0 {
 			continue
 		}
-		if !slices.IsSortedFunc(d.lines, byTime) {
-			slices.SortStableFunc(d.lines, byTime)
+		if !slices.IsSortedFunc(t.lines, byTime) {
+			slices.SortStableFunc(t.lines, byTime)
 		}
-		o.now, o.next = d, 0
+		o.now, o.next = t, 0
 		return true
 	}
 	if o.count == 0 {
@@ -91,42 +91,42 @@ func (o *order) ripe(all bool) bool {
 func byTime(a, b waiting) int { return cmp.Compare(a.record.time, b.record.time) }
 
 func (o *order) at(second int64) int64 {
-	n := int64(len(o.days))
+	n := int64(len(o.slots))
 	return (second%n + n) % n
 }
 
 // add lets a line wait. Its second is between low and high, and nothing is ripe.
 func (o *order) add(r *record, line []byte) {
-	d := &o.days[o.at(second(r.time))]
-	from := len(d.text)
-	d.text = append(d.text, line...)
-	w := waiting{record: *r, from: uint32(from), to: uint32(len(d.text))}
+	t := &o.slots[o.at(second(r.time))]
+	from := len(t.text)
+	t.text = append(t.text, line...)
+	w := waiting{record: *r, from: uint32(from), to: uint32(len(t.text))}
 	if len(r.fields) > 0 {
 		w.record.fields = slices.Clone(r.fields)
 	} else {
 		w.record.fields = nil
 	}
-	d.lines = append(d.lines, w)
+	t.lines = append(t.lines, w)
 	o.held += len(line)
 	o.count++
 }
 
 // take puts the next line of the second that is being released into e, if one is left.
 func (o *order) take(e *Entry) bool {
-	d := o.now
-	if d == nil {
+	t := o.now
+	if t == nil {
 		return false
 	}
-	if o.next == len(d.lines) {
+	if o.next == len(t.lines) {
 		o.now = nil
-		clear(d.lines) // their fields
-		d.lines, d.text = d.lines[:0], d.text[:0]
+		clear(t.lines) // their fields
+		t.lines, t.text = t.lines[:0], t.text[:0]
 		return false
 	}
-	w := &d.lines[o.next]
+	w := &t.lines[o.next]
 	o.next++
 	o.count--
 	o.held -= int(w.to - w.from)
-	w.record.entry(d.text[w.from:w.to], e)
+	w.record.entry(t.text[w.from:w.to], e)
 	return true
 }

@@ -69,11 +69,8 @@ type side struct {
 	refused *series
 	shadow  *series
 	byRule  []*series // by rule; nil while it refuses nobody
-	rules   []ruleCount
+	by      []uint64  // refusals, by rule
 }
-
-// ruleCount is what is counted of a rule beside what the filter counts.
-type ruleCount struct{ refused uint64 }
 
 func (r *run) newSide(name string, file *settings.File) (*side, error) {
 	l, err := newLane(name, file)
@@ -83,7 +80,7 @@ func (r *run) newSide(name string, file *settings.File) (*side, error) {
 	return &side{
 		lane:    l,
 		refused: r.axis.newSeries(), shadow: r.axis.newSeries(),
-		byRule: make([]*series, len(l.names)), rules: make([]ruleCount, len(l.names)),
+		byRule: make([]*series, len(l.names)), by: make([]uint64, len(l.names)),
 	}, nil
 }
 
@@ -143,7 +140,7 @@ func (s *side) count(a *axis, out outcome, bucket int) {
 		return
 	}
 	s.refused.add(bucket)
-	s.rules[out.rule].refused++
+	s.by[out.rule]++
 	if s.byRule[out.rule] == nil {
 		if len(a.all) > 4*maxPlotted { // of that many rules, not all can be drawn
 			return

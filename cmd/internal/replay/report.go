@@ -147,7 +147,7 @@ func (s *side) report(buckets int) Side {
 	}
 	for i, rule := range l.store.Current().Rules() {
 		rs := stats[rule.Name]
-		row := Rule{Name: rule.Name, Mode: rule.Mode.String(), Key: rule.Key.String(), Refused: s.rules[i].refused, Shadow: rs.Shadow,
+		row := Rule{Name: rule.Name, Mode: rule.Mode.String(), Key: rule.Key.String(), Refused: s.by[i], Shadow: rs.Shadow,
 			Unkeyed: rs.Unkeyed, Asked: rs.Allowed + rs.Refused + rs.Shadow}
 		if rule.Mode == rules.Block {
 			row.Key = ""
@@ -158,8 +158,8 @@ func (s *side) report(buckets int) Side {
 		}
 		side.Rules = append(side.Rules, row)
 	}
-	if n := len(l.names) - 1; s.rules[n].refused > 0 {
-		row := Rule{Name: BlockList, Mode: rules.Block.String(), Asked: s.rules[n].refused, Refused: s.rules[n].refused}
+	if n := len(l.names) - 1; s.by[n] > 0 {
+		row := Rule{Name: BlockList, Mode: rules.Block.String(), Asked: s.by[n], Refused: s.by[n]}
 		if s.byRule[n] != nil {
 			row.Over = s.byRule[n].full(buckets)
 		}
