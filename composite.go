@@ -15,11 +15,16 @@ func NewComposite(limiters ...Reversible) (*Composite, error) {
 	if len(limiters) == 0 {
 		return nil, fmt.Errorf("%w: NewComposite: 0 limiters: must be at least 1", ErrInvalidConfig)
 	}
-	c := &Composite{limiters: append([]Reversible(nil), limiters...)}
+	c := new(Composite)
 	locals := 0
 	for i, l := range limiters {
 		if l == nil {
 			return nil, fmt.Errorf("%w: NewComposite: limiter %d is nil", ErrInvalidConfig, i)
+		}
+		if inner, ok := l.(*Composite); ok { // its parts are this one's: one that stands in both is asked for the sum
+			c.limiters = append(c.limiters, inner.limiters...)
+		} else {
+			c.limiters = append(c.limiters, l)
 		}
 		local, ok := l.(timed)
 		if !ok || local.timeline() == nil {

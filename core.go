@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"math"
 	"time"
 
 	"github.com/casgate/ratelimit/shard"
@@ -150,12 +151,13 @@ func (c *core[P, K]) Peek(key string, n int64) Decision { return c.peekAt(key, n
 // Refund gives back n tokens now.
 func (c *core[P, K]) Refund(key string, n int64) { c.RefundAt(key, n, c.clock.NanoTime()) }
 
-// RefundAt gives back n tokens that were taken at the instant at.
+// RefundAt gives back n tokens that were taken at the instant at. That says nothing of the time now: the call is the
+// latest there can be, so that it moves no time on.
 func (c *core[P, K]) RefundAt(key string, n, at int64) {
 	if n <= 0 || len(key) > MaxKeyLen {
 		return
 	}
-	c.keys.Update(hashOf(key), key, at, shard.HeldOnly, func(p *P, word uint64, _ int64) (uint64, bool) {
+	c.keys.Update(hashOf(key), key, math.MinInt64, shard.HeldOnly, func(p *P, word uint64, _ int64) (uint64, bool) {
 		if word == 0 {
 			return 0, false
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/casgate/ratelimit/atomicbucket"
 )
 
 const day = 24 * time.Hour
@@ -38,9 +40,10 @@ func (r Rate) Burst(capacity int64) Rule {
 	return Rule{Algorithm: TokenBucket, Capacity: capacity, Refill: r}
 }
 
-// FloatRate returns the rate whose fraction is the simplest that a float64 can't tell from tokensPerSecond: 100/60.0 is
-// 100 a minute, 10/13.0 is 10 each 13 s. It is for rates that arrive as floats; write {100, time.Minute} where you can.
-// NaN, infinities, values that aren't positive, and values that no Rate can hold are errors that wrap ErrInvalidRule.
+// FloatRate returns the rate of tokensPerSecond: a whole number of tokens a second, minute, hour or day if a float64 can't
+// tell the difference (100/60.0 is 100 a minute), otherwise the smallest such fraction (10/13.0 is 10 each 13 s), or the
+// nearest that a Rate can hold. It is for rates that arrive as floats; write {100, time.Minute} where you can. NaN,
+// infinities, values that aren't positive, and values that no Rate is near are errors that wrap ErrInvalidRule.
 func FloatRate(tokensPerSecond float64) (Rate, error) {
 	f := tokensPerSecond
 	if !(f > 0) || math.IsInf(f, 1) {
@@ -48,40 +51,38 @@ func FloatRate(tokensPerSecond float64) (Rate, error) {
 	}
 	for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour, day} {
 		n := math.Round(f * unit.Seconds())
-		if n >= 1 && n < 1<<53 && n/unit.Seconds() == f {
+		if n >= 1 && n <= float64(atomicbucket.MaxCapacity) && n/unit.Seconds() == f {
 			return Rate{int64(n), unit}, nil
 		}
 	}
-	tokens, seconds := simplest(f)
-	if r, ok := rateOver(tokens, seconds); ok {
+	if r, ok := nearest(f); ok {
 		return r, nil
 	}
-	return Rate{}, fmt.Errorf("%w: Refill: %v tokens a second doesn't fit: the range is 1/%d to %d", ErrInvalidRule, f,
-		int64(math.MaxInt64/time.Second), int64(math.MaxInt64))
+	return Rate{}, fmt.Errorf("%w: Refill: %v tokens a second: must be 1/%d to %d", ErrInvalidRule, f,
+		int64(math.MaxInt64/time.Second), int64(atomicbucket.MaxCapacity))
 }
 
-// simplest returns the continued fraction's first convergent of f that rounds to f again.
-func simplest(f float64) (num, den *big.Int) {
+// nearest returns the first convergent of f's continued fraction that rounds to f, or the last that a Rate can hold: no
+// fraction with a smaller denominator is nearer.
+func nearest(f float64) (r Rate, ok bool) {
 	x := new(big.Rat).SetFloat64(f)
 	n0, d0, n1, d1 := big.NewInt(0), big.NewInt(1), big.NewInt(1), big.NewInt(0)
 	for {
 		a := new(big.Int).Div(x.Num(), x.Denom())
 		n0, n1 = n1, new(big.Int).Add(n0, new(big.Int).Mul(a, n1))
 		d0, d1 = d1, new(big.Int).Add(d0, new(big.Int).Mul(a, d1))
+		per := new(big.Int).Mul(d1, big.NewInt(int64(time.Second)))
+		if n1.Cmp(big.NewInt(atomicbucket.MaxCapacity)) > 0 || !per.IsInt64() {
+			return r, ok
+		}
+		if n1.Sign() > 0 {
+			r, ok = Rate{n1.Int64(), time.Duration(per.Int64())}, true
+		}
 		if g, _ := new(big.Rat).SetFrac(n1, d1).Float64(); g == f {
-			return n1, d1
+			return r, ok
 		}
 		x.Inv(x.Sub(x, new(big.Rat).SetInt(a)))
 	}
-}
-
-// rateOver returns num tokens each den seconds, if that fits.
-func rateOver(num, den *big.Int) (Rate, bool) {
-	per := new(big.Int).Mul(den, big.NewInt(int64(time.Second)))
-	if num.Sign() <= 0 || !num.IsInt64() || !per.IsInt64() {
-		return Rate{}, false
-	}
-	return Rate{num.Int64(), time.Duration(per.Int64())}, true
 }
 
 // rateUnits are the words for a Per, the one that String writes first.

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"math"
 	"time"
 
 	"github.com/casgate/ratelimit/shard"
@@ -207,7 +208,7 @@ func (l *SlidingWindowLogLimiter) RefundAt(key string, n, at int64) {
 		return
 	}
 	for {
-		word, p, _ := l.locate(key, at)
+		word, p, _ := l.locate(key, math.MinInt64) // the latest call there can be: it moves no time on
 		if word == 0 || l.log.Refund(&p, word, n, at) != window.LogStale {
 			return
 		}

@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"math"
 	"reflect"
-	"slices"
 )
 
 // Claim is one part of a request that several rules must admit: n tokens of a key in a limiter.
@@ -47,6 +46,7 @@ func TakeAll(claims []Claim) (d Decision, binding int) {
 // that do, and the others get its Decision.
 type transaction struct {
 	claims []Claim
+	asked  int         // the stores of the claims before this one were asked; a claim on another store has no Decision
 	times  [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
 		clock Clock
 		now   int64
@@ -81,6 +81,9 @@ func (t *transaction) peek() Decision {
 // look fills the leading claims' Decisions by peeks, remote ones only if asked to, and reports whether all are allowed.
 func (t *transaction) look(remote bool) bool {
 	all := true
+	if remote {
+		t.asked = len(t.claims)
+	}
 	for i := range t.claims {
 		c := &t.claims[i]
 		c.Decision = Decision{}
@@ -135,22 +138,37 @@ func (t *transaction) rollBack(end int, charged func(Reversible) bool) {
 
 // takeRemote charges the remote claims, one call for each store.
 func (t *transaction) takeRemote() bool {
-	var done []any
 	for i := range t.claims {
 		r, ok := t.claims[i].Limiter.(Remote)
-		if !ok || slices.Contains(done, r.Store()) {
+		if !ok || t.named(r, i) {
 			continue
 		}
+		t.asked = i + 1
 		if !t.takeStore(r) {
 			t.rollBack(len(t.claims), func(l Reversible) bool {
 				r, ok := l.(Remote)
-				return !ok || slices.Contains(done, r.Store())
+				return !ok || t.named(r, i)
 			})
 			return false
 		}
-		done = append(done, r.Store())
 	}
 	return true
+}
+
+// named reports whether a claim before the index end is on r's store.
+func (t *transaction) named(r Remote, end int) bool {
+	for i := range end {
+		if other, ok := t.claims[i].Limiter.(Remote); ok && other.Store() == r.Store() {
+			return true
+		}
+	}
+	return false
+}
+
+// decided reports whether claim i was decided: all local ones are.
+func (t *transaction) decided(i int) bool {
+	r, ok := t.claims[i].Limiter.(Remote)
+	return !ok || t.named(r, t.asked)
 }
 
 // takeStore charges all leading claims on the store of r, in one call.
@@ -194,8 +212,7 @@ func (t *transaction) bind() (d Decision, binding int) {
 		if leader := t.leader(i); leader != i {
 			c.Decision = t.claims[leader].Decision
 		}
-		decided := c.Decision.Limit != 0
-		if decided && (binding < 0 || c.Decision.binds(&d)) {
+		if t.decided(i) && (binding < 0 || c.Decision.binds(&d)) {
 			d, binding = c.Decision, i
 		}
 	}

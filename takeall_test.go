@@ -161,6 +161,28 @@ func TestTakeAllGivesBackWhenItLosesARace(t *testing.T) {
 	}
 }
 
+// refusing refuses everything and names no limit.
+type refusing struct{ ratelimit.Reversible }
+
+func (refusing) Peek(string, int64) ratelimit.Decision {
+	return ratelimit.Decision{RetryAfter: ratelimit.Never}
+}
+func (refusing) Take(string, int64) ratelimit.Decision {
+	return ratelimit.Decision{RetryAfter: ratelimit.Never}
+}
+
+func TestTakeAllHearsARefusalWithoutALimit(t *testing.T) {
+	l := limiter(t, ratelimit.PerSecond(1).Burst(1), nil)
+	for _, claims := range [][]ratelimit.Claim{
+		{{Limiter: refusing{}, Key: "k", N: 1}},
+		{{Limiter: l, Key: "k", N: 1}, {Limiter: refusing{}, Key: "k", N: 1}},
+	} {
+		d, binding := ratelimit.TakeAll(claims)
+		assert.False(t, d.Allowed)
+		assert.Equal(t, len(claims)-1, binding)
+	}
+}
+
 // Two limits taken in opposite orders by many goroutines: no deadlock, and the sums are exact.
 func TestTakeAllUnderContention(t *testing.T) {
 	var clock limittest.ManualClock
@@ -227,7 +249,7 @@ func TestNewCompositeChecksItsLimiters(t *testing.T) {
 	require.NoError(t, err)
 	outer, err := ratelimit.NewComposite(inner, a)
 	require.NoError(t, err)
-	assert.False(t, outer.TryAcquire("k"), "inner wants two of two, and a one more")
+	assert.Equal(t, ratelimit.Never, outer.Take("k", 1).RetryAfter, "inner wants two of two, and a one more")
 	assert.EqualValues(t, 2, remaining(a, "k"))
 }
 
