@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/casgate/ratelimit"
 )
 
 const (
@@ -100,6 +102,9 @@ func (b *breaker) settleSoon() {
 
 // probe asks the server for a state that it doesn't hold, on the node of key, as a decision would.
 func (s *Store) probe(key string) error {
-	_, err := s.call(context.Background(), takeScripts["b"], []string{key + ":probe"}, []string{"peek", "b", "0", "1", "1", "1", "0"})
+	_, err := s.call(context.Background(), takeScripts[probeRule.kind], []string{key + ":probe"}, []string{"peek", probeRule.one})
 	return err
 }
+
+// probeRule is any rule: nothing is taken under it.
+var probeRule, _ = compile(ratelimit.PerSecond(1).Burst(1))

@@ -1,10 +1,10 @@
 package redislimit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 	"time"
 
 	"github.com/casgate/ratelimit"
@@ -21,8 +21,8 @@ type compiled struct {
 	rate int64  // token bucket: units a microsecond
 	span int64  // windows: microseconds
 
-	words [3]string // the arguments that are the same for every call: capacity, rate or span, unit
-	one   string    // the argument for one token
+	numbers [5]int64 // of its argument; the first and the last are of a call
+	one     string   // the argument for one token
 }
 
 // compile checks r against the range that the script counts exactly in, which is smaller than the in-process one.
@@ -41,10 +41,8 @@ func compile(r ratelimit.Rule) (c *compiled, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, v := range [...]int64{r.Capacity * c.unit, max(c.rate, c.span), last} {
-		c.words[i] = strconv.FormatInt(v, 10)
-	}
-	c.one = strconv.FormatInt(c.unit, 10)
+	c.numbers = [5]int64{0, r.Capacity * c.unit, max(c.rate, c.span), last, 0}
+	c.one = c.pack(1, 0)
 	return c, nil
 }
 
@@ -90,13 +88,24 @@ func compileBucket(r ratelimit.Rule) (*compiled, error) {
 // replyLen is how many integers the script replies for a rule.
 const replyLen = 5
 
-// args appends the six arguments for n tokens, counted at the instant at (microseconds) if that matters.
-func (c *compiled) args(to []string, n, at int64) []string {
-	cost := c.one
-	if n != 1 {
-		cost = strconv.FormatInt(n*c.unit, 10)
+// arg is the script's argument for n tokens, counted at the instant at (microseconds) if that matters.
+func (c *compiled) arg(n, at int64) string {
+	if n == 1 && at == 0 {
+		return c.one
 	}
-	return append(to, c.kind, cost, c.words[0], c.words[1], c.words[2], strconv.FormatInt(at, 10))
+	return c.pack(n, at)
+}
+
+// pack is the letter of the algorithm and five numbers, little-endian doubles: one argument costs the client and the server
+// less than six.
+func (c *compiled) pack(n, at int64) string {
+	numbers := c.numbers
+	numbers[0], numbers[4] = n*c.unit, at
+	packed := append(make([]byte, 0, 1+8*len(numbers)), c.kind...)
+	for _, v := range numbers {
+		packed = binary.LittleEndian.AppendUint64(packed, math.Float64bits(float64(v)))
+	}
+	return string(packed)
 }
 
 // decide is the Decision on n tokens that five integers of the script's reply stand for.

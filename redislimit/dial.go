@@ -63,7 +63,7 @@ func Dial(ctx context.Context, url string, c Config) (*Store, error) {
 
 // Ping asks the server to answer, whatever the budget and the breaker say.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := s.server.Eval(ctx, takeScripts["b"], []string{s.config.Prefix + ":{ping}"}, []string{"peek", "b", "0", "1", "1", "1", "0"})
+	_, err := s.server.Eval(ctx, takeScripts[probeRule.kind], []string{s.config.Prefix + ":{ping}"}, []string{"peek", probeRule.one})
 	return err
 }
 

@@ -14,6 +14,9 @@
 // key's time stands still until the clock has caught up; set forward, its tokens come back earlier by that much.
 // Rules have a smaller range than in one process: what Limiter refuses it names.
 //
+// When a limiter's rule changes, its clients keep what they have: tokens of a bucket, counts of windows, so that raising a
+// window's limit gives the difference. The first call under the new rule converts what is stored, and writes it, even if it refuses.
+//
 // # Modes
 //
 // With N servers, capacity B, rate r, and leases of L = B/(8*N):
@@ -22,25 +25,41 @@
 //	Strict     one a decision                 B + r*t
 //	DenyCache  one a decision, but for        B + r*t
 //	           refusals that repeat
-//	Lease      one for about L/2 decisions    B + r*t + N*L, which is B*9/8 + r*t
-//	           of a busy key
+//	Lease      one for about L/2 decisions    B + r*t + N*L, which is at most B*9/8 + r*t
+//	           of a key that is busy on
+//	           this server; else DenyCache
+//
+// A fixed window admits up to twice its limit across an edge, as in one process. N is Config.Servers, or learnt; while a fleet
+// grows, the leases of those that haven't heard of the newcomers yet, for a second, are larger than their part. A
+// server that dies takes its leases with it: up to L tokens of each key are lost.
 //
 // # When the server is slow or gone
 //
 // A decision waits for Config.Budget at most. Then Config.OnError decides, and TakeContext says so by an error. Five bad calls in a row open a
-// breaker: from then on nothing waits, until a probe in the background has been answered.
+// breaker: from then on nothing waits, until a probe in the background has been answered, after a quarter of a second,
+// then half a second, up to five seconds. On a Cluster each 256 slots have a breaker, so that a node that is lost stops nobody else's decisions.
 //
 //	policy  decides by                          most that pass in an outage of time t
-//	Local   this server's share, rule.Split(N)  B + r*t for the fleet, and at its start N, one for each server that knew nothing of the key
+//	Local   this server's share, rule.Split(N)  B + r*t for the fleet (N + r*t if N > B), whatever had passed just before
 //	Open    yes                                 everything
 //	Closed  no                                  nothing; RetryAfter is a second
 //
-// What Local allowed is taken from the server when it is back, before the breaker closes. If the server restarts empty, or
-// evicts keys (maxmemory-policy should be noeviction, or volatile-ttl), those keys are full again: at most B more, once.
+// A key that a server first meets in an outage starts with its part of what was last known of it; unknown, with one token. What
+// Local allowed is taken from the server when it is back, before the breaker closes. A call that came too late may have been
+// counted all the same, and is then counted twice: a client can get too little by that, not too much.
+//
+//	what happens                what it costs
+//	server killed, restarted    it has forgotten: B more of each key, once
+//	server stopped, or slow     five calls that wait for the budget, and probes
+//	scripts flushed             one more call
+//	data flushed, keys evicted  B more of each key that is gone, once; maxmemory-policy should be noeviction or volatile-ttl
+//	failover                    what wasn't replicated yet is admitted again
+//	a Cluster's slot moves      nothing
+//	the server's clock is set   see above
 //
 // # On the wire
 //
-// A key is prefix:{client}:rule, where client is a keyed hash (HMAC-SHA-256, 128 bits) of the client's key, so that credentials
+// A key is prefix:{client}:algorithm:rule, where client is a keyed hash (HMAC-SHA-256, 128 bits) of the client's key, so that credentials
 // don't leave the process, and the braces put all rules of a client into one slot of a Cluster. Scripts are sent once and
 // called by their SHA-1; after a restart or SCRIPT FLUSH they are sent again. Decisions are made on primaries only.
 package redislimit

@@ -106,14 +106,14 @@ func (s *Store) together(claims []ratelimit.Claim, next ratelimit.Claim) bool {
 
 // takeCall takes claims in one call, or none of them.
 func (s *Store) takeCall(claims []ratelimit.Claim) bool {
-	keys, args, rules := make([]string, len(claims)), make([]string, 1, 1+6*len(claims)), make([]*compiled, len(claims))
+	keys, args, rules := make([]string, len(claims)), make([]string, 1, 1+len(claims)), make([]*compiled, len(claims))
 	args[0] = "take"
 	clients := make([]client, len(claims))
 	for i, c := range claims {
 		one := c.Limiter.(*Limiter)
 		rules[i], clients[i] = one.rule.Load(), s.client(c.Key)
 		keys[i] = one.serverKey(clients[i])
-		args = rules[i].args(args, c.N, 0)
+		args = append(args, rules[i].arg(c.N, 0))
 	}
 	reply, err := s.eval(context.Background(), clients[0].breaker, takeScripts.of(rules...), keys, args)
 	if err != nil {

@@ -176,7 +176,7 @@ func (l *Limiter) ask(ctx context.Context, op string, rule *compiled, key string
 		return l.outage.decide(rule, b, key, n, take), ErrOpen
 	}
 	who := l.store.client(key)
-	reply, err := l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)}, rule.args(append(make([]string, 0, 7), op), n, 0))
+	reply, err := l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)}, []string{op, rule.arg(n, 0)})
 	if err != nil {
 		return l.outage.decide(rule, who.breaker, key, n, take), err
 	}
@@ -221,7 +221,7 @@ func (l *Limiter) RefundAt(key string, n, at int64) {
 func (l *Limiter) refund(ctx context.Context, key string, n, at int64) {
 	rule, who := l.rule.Load(), l.store.client(key)
 	_, _ = l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)},
-		rule.args([]string{"refund"}, min(n, rule.rule.Capacity), floorMicros(at)))
+		[]string{"refund", rule.arg(min(n, rule.rule.Capacity), floorMicros(at))})
 	if l.denied != nil {
 		l.denied.forget(key)
 	}

@@ -59,7 +59,7 @@ func (l *Limiter) repay(of *share) error {
 // drain takes what is there of a key, at most n, and tells what is left; whatever the breaker says, if it is to close it.
 func (l *Limiter) drain(key string, n int64, closing bool) (got int64, left ratelimit.Decision, err error) {
 	rule, who := l.rule.Load(), l.store.client(key)
-	script, keys, args := takeScripts.of(rule), []string{l.serverKey(who)}, rule.args([]string{"drain"}, min(max(n, 0), rule.rule.Capacity), 0)
+	script, keys, args := takeScripts.of(rule), []string{l.serverKey(who)}, []string{"drain", rule.arg(min(max(n, 0), rule.rule.Capacity), 0)}
 	var reply []int64
 	if closing {
 		reply, err = l.store.call(context.Background(), script, keys, args)

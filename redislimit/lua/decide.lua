@@ -1,16 +1,15 @@
 
 if #KEYS == 1 then -- as below, shorter
-  local a = ARGV
-  local reply, taken, us, value = algorithms[a[2]](KEYS[1], tonumber(a[3]), tonumber(a[4]), tonumber(a[5]), tonumber(a[6]), tonumber(a[7]))
+  local letter, n, capacity, x, y, at = struct.unpack('<c1ddddd', ARGV[2])
+  local reply, taken, us, value = algorithms[letter](KEYS[1], n, capacity, x, y, at)
   if value then save(KEYS[1], us, value) end
   if op == 'drain' then reply[1] = taken end
   return reply
 end
 
-local function rule(i, n)
-  local a = (i - 1) * 6 + 2
-  local reply, taken, us, value = algorithms[ARGV[a]](KEYS[i], n or tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]),
-    tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]))
+local function rule(i, nothing)
+  local letter, n, capacity, x, y, at = struct.unpack('<c1ddddd', ARGV[i + 1])
+  local reply, taken, us, value = algorithms[letter](KEYS[i], nothing or n, capacity, x, y, at)
   return {reply = reply, taken = taken, us = us, value = value}
 end
 

@@ -2,7 +2,8 @@
 -- integer below 2^53, which a double holds exactly. The script that a server gets is this file, one file for each algorithm
 -- that it is for, and decide.lua.
 --
--- KEYS: one a rule. ARGV[1]: take, peek, drain (take what is there, at most n) or refund. Then six a rule:
+-- KEYS: one a rule. ARGV[1]: take, peek, drain (take what is there, at most n) or refund. Then one a rule, a letter and five
+-- doubles:
 --   b cost capacity rate unit 0    token bucket: cost and capacity in units, units a microsecond, units a token
 --   f n capacity window 0 at       fixed window; at: for refund, the instant at which the tokens were taken
 --   c n capacity window 0 at       sliding-window counter
