@@ -157,7 +157,12 @@ func writeReport(report *replay.Report, stdout io.Writer, format, html string) (
 	if err != nil || html == "" {
 		return err
 	}
-	file, err := os.Create(html)
+	return writeFile(html, report.HTML)
+}
+
+// writeFile creates a file with what write writes.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	file, err := os.Create(name)
 	if err != nil {
 		return err
 	}
@@ -166,5 +171,5 @@ func writeReport(report *replay.Report, stdout io.Writer, format, html string) (
 			err = closed
 		}
 	}()
-	return report.HTML(file)
+	return write(file)
 }

@@ -67,7 +67,7 @@ func (s *share) Type() string { return "share" }
 
 func newSuggest() *cobra.Command {
 	var f logFlags
-	var config, format string
+	var config, format, html string
 	var key []string
 	var endpoints int
 	var headroom float64
@@ -87,6 +87,7 @@ func newSuggest() *cobra.Command {
 	flags.Var(&requests, "requests", "the `SHARE` of requests that may be refused")
 	flags.Float64Var(&headroom, "headroom", 2, "how many times the burst that clients needed they are given")
 	flags.StringVar(&format, "format", "yaml", "of what is printed: `yaml` or json")
+	flags.StringVar(&html, "html", "", "draw the trade-offs as a page in this `file`, too")
 	f.add(command)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		switch {
@@ -123,6 +124,11 @@ func newSuggest() *cobra.Command {
 		result, err := suggest.Run(c)
 		if bar != nil {
 			bar.clear()
+		}
+		if err == nil && html != "" {
+			if err := writeFile(html, result.HTML); err != nil {
+				return err
+			}
 		}
 		return printSuggestion(command.OutOrStdout(), result, err, format, args)
 	}

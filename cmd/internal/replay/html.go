@@ -12,10 +12,17 @@ import (
 //go:embed page.html
 var pageText string
 
+//go:embed style.css
+var styleText string
+
+// Style is the style of the pages of replay and suggest.
+func Style() template.CSS { return template.CSS(styleText) }
+
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number": Number,
 	"share":  Share,
 	"strip":  strip,
+	"style":  Style,
 }).Parse(pageText))
 
 // htmlRows is how many clients the page draws over time.

@@ -88,13 +88,13 @@ func (g *Group) choose(c *Config, clock ratelimit.Clock) error {
 		}
 	case c.Clients == Auto && c.Requests == Auto:
 		rate, burst = g.rateFor(func(all []need) int64 { return nice(max(float64(all[len(all)-1].burst)*c.Headroom, leastBurst)) })
-		g.Why = "no client stands apart: the limit refuses nobody of this log"
+		g.Why = "No client stands apart: the limit refuses nobody of this log"
 	case c.Clients != Auto:
 		rate, burst = g.rateFor(func(all []need) int64 { return tightest(all, int(c.Clients*float64(g.Clients))) })
-		g.Why = fmt.Sprintf("the tightest that refuses at most %g %% of the clients", 100*c.Clients)
+		g.Why = fmt.Sprintf("The tightest that refuses at most %g %% of the clients", 100*c.Clients)
 	default:
 		rate, burst = g.rateFor(func(all []need) int64 { return tightest(all, 0) })
-		g.Why = fmt.Sprintf("the tightest of the curve that refuses at most %g %% of the requests", 100*c.Requests)
+		g.Why = fmt.Sprintf("The tightest of the curve that refuses at most %g %% of the requests", 100*c.Requests)
 	}
 	g.Rate = ratelimit.Rate{Tokens: ladder[rate], Per: time.Minute}
 	return g.points(g.distribution(rate), burst, c.Requests != Auto, clock)

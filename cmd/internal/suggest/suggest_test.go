@@ -105,6 +105,20 @@ func ruleOf(p *replay.Report, name string) replay.Rule {
 
 func TestFindsTheScraperAndTheAttack(t *testing.T) { finds(t, automatic(sample)) }
 
+func TestThePageDrawsEachTradeOff(t *testing.T) {
+	result, err := suggest.Run(automatic(sample))
+	require.NoError(t, err)
+	result.Groups[0].Match = "<script>"
+	var b bytes.Buffer
+	require.NoError(t, result.HTML(&b))
+	assert.Equal(t, len(result.Groups), strings.Count(b.String(), "<svg"))
+	assert.NotRegexp(t, `<(script|link|img)|<[^>]* (src|href)=|url\(|@import|NaN|Inf`, b.String())
+	for _, g := range result.Groups {
+		assert.Contains(t, b.String(), fmt.Sprintf("<title>burst %d: %d requests and %d clients refused</title>", g.Suggested().Burst,
+			g.Suggested().Requests, g.Suggested().Clients))
+	}
+}
+
 func TestFindsThemInOtherLogsToo(t *testing.T) {
 	for range 2 {
 		seed := rand.Uint64()
