@@ -47,7 +47,7 @@ var (
 	requests = prometheus.NewDesc("ratelimit_requests_total", "Requests that a rule was asked about, by what it said.", []string{"rule", "result"}, nil)
 	keys     = prometheus.NewDesc("ratelimit_keys", "Clients that a rule remembers.", []string{"rule"}, nil)
 	memory   = prometheus.NewDesc("ratelimit_keys_bytes", "Memory that holds them.", []string{"rule"}, nil)
-	evicted  = prometheus.NewDesc("ratelimit_evictions_total", "Clients forgotten: idle ones, which is harmless, and limited ones, for want of room.", []string{"rule", "kind"}, nil)
+	evicted  = prometheus.NewDesc("ratelimit_evictions_total", "Clients forgotten: limited ones, for want of room, and others, idle nearly all.", []string{"rule", "kind"}, nil)
 	reloads  = prometheus.NewDesc("ratelimit_config_reloads_total", "Changes of the rules, the first included, and those that failed.", []string{"result"}, nil)
 	version  = prometheus.NewDesc("ratelimit_config_version", "Version of the rules in force, from 1.", nil, nil)
 	breaker  = prometheus.NewDesc("ratelimit_breaker_open", "1 while the remote store is not being asked.", nil, nil)
@@ -129,7 +129,7 @@ func collectRule(out chan<- prometheus.Metric, r httplimit.RuleStats) {
 	count(out, requests, r.ErrorDenied, r.Rule, "error_denied")
 	gauge(out, keys, float64(r.Keys.Keys), r.Rule)
 	gauge(out, memory, float64(r.Keys.Bytes), r.Rule)
-	count(out, evicted, r.Keys.Evicted-r.Keys.EvictedLimited, r.Rule, "idle")
+	count(out, evicted, r.Keys.Evicted-min(r.Keys.EvictedLimited, r.Keys.Evicted), r.Rule, "other")
 	count(out, evicted, r.Keys.EvictedLimited, r.Rule, "limited")
 }
 

@@ -65,11 +65,11 @@ ratelimit_requests_total{result="shadow",rule="trial"} 4
 # TYPE ratelimit_keys gauge
 ratelimit_keys{rule="address"} 1
 ratelimit_keys{rule="trial"} 1
-# HELP ratelimit_evictions_total Clients forgotten: idle ones, which is harmless, and limited ones, for want of room.
+# HELP ratelimit_evictions_total Clients forgotten: limited ones, for want of room, and others, idle nearly all.
 # TYPE ratelimit_evictions_total counter
-ratelimit_evictions_total{kind="idle",rule="address"} 0
+ratelimit_evictions_total{kind="other",rule="address"} 0
 ratelimit_evictions_total{kind="limited",rule="address"} 0
-ratelimit_evictions_total{kind="idle",rule="trial"} 0
+ratelimit_evictions_total{kind="other",rule="trial"} 0
 ratelimit_evictions_total{kind="limited",rule="trial"} 0
 # HELP ratelimit_config_reloads_total Changes of the rules, the first included, and those that failed.
 # TYPE ratelimit_config_reloads_total counter

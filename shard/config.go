@@ -6,7 +6,7 @@ package shard
 type Kernel[P any] interface {
 	// Rebase returns the same rule, its epoch moved to the instant floor.
 	Rebase(p *P, floor int64) P
-	// Horizon returns the last instant that words of this epoch can represent.
+	// Horizon returns the last instant that words of this epoch can represent: 2 ms after the epoch, or later.
 	Horizon(p *P) int64
 	// IdleAt returns the first instant at which word is as if never seen.
 	IdleAt(p *P, word uint64) int64

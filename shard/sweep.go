@@ -178,10 +178,11 @@ func (m *Map[P]) Reset(hash uint64, key string) {
 
 // Stats returns what the map holds, and what it has done so far.
 func (m *Map[P]) Stats() Stats {
+	limited := m.limited.Load() // before evicted, because an eviction is counted there first
 	s := Stats{
 		Keys:             m.Len(),
 		Evicted:          m.evicted.Load(),
-		EvictedLimited:   m.limited.Load(),
+		EvictedLimited:   limited,
 		DeniedNew:        m.denied.Load(),
 		AllowedUntracked: m.untracked.Load(),
 	}

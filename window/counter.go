@@ -46,20 +46,21 @@ type CounterParams struct {
 // CompileCounter returns the rule of capacity requests in a window that lasts until
 // `tokens` per `per` ns come to capacity, at epoch 0. The range is checked here and
 // nowhere else: capacity is 1 to MaxCounterCapacity, the window is a whole number of ns
-// from 1 to MaxWindow. An error names the field, its value and the bound.
+// from 1 to MaxWindow, and an epoch lasts MinEpoch at least. An error names the field, its value and the bound.
 func CompileCounter(capacity, tokens, per int64) (CounterParams, error) {
 	length, err := lengthOf(capacity, tokens, per, MaxCounterCapacity)
 	if err != nil {
 		return CounterParams{}, err
 	}
 	width := max(bits.Len64(uint64(capacity)), keptCounter)
-	return CounterParams{
+	p := CounterParams{
 		grid:     newGrid(length, payloadBits-2*width),
 		capacity: uint64(capacity),
 		mask:     1<<width - 1,
 		width:    uint8(width),
 		shift:    uint8(2 * width),
-	}, nil
+	}
+	return p, p.lasts(capacity)
 }
 
 // Capacity returns the limit that the estimate is held to.

@@ -35,19 +35,20 @@ type FixedParams struct {
 // CompileFixed returns the rule of capacity requests in a window that lasts until
 // `tokens` per `per` ns come to capacity, at epoch 0. The range is checked here and
 // nowhere else: capacity is 1 to MaxFixedCapacity, the window is a whole number of ns
-// from 1 to MaxWindow. An error names the field, its value and the bound.
+// from 1 to MaxWindow, and an epoch lasts MinEpoch at least. An error names the field, its value and the bound.
 func CompileFixed(capacity, tokens, per int64) (FixedParams, error) {
 	length, err := lengthOf(capacity, tokens, per, MaxFixedCapacity)
 	if err != nil {
 		return FixedParams{}, err
 	}
 	width := max(bits.Len64(uint64(capacity)), keptFixed)
-	return FixedParams{
+	p := FixedParams{
 		grid:     newGrid(length, payloadBits-width),
 		capacity: uint64(capacity),
 		mask:     1<<width - 1,
 		shift:    uint8(width),
-	}, nil
+	}
+	return p, p.lasts(capacity)
 }
 
 // Capacity returns the most requests that a window admits.

@@ -1,6 +1,10 @@
 package window
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // payloadBits is what the map leaves of a word: bits 63 and 62 are its own.
 const payloadBits = 62
@@ -19,6 +23,19 @@ type grid struct {
 
 	epoch   int64 // the earliest instant that may be asked about
 	horizon int64 // the latest
+}
+
+// MinEpoch is the least time in ns that an epoch lasts, whenever it begins.
+const MinEpoch = 2 * int64(time.Millisecond)
+
+// lasts returns an error for a rule whose counts leave so few bits to the number that an epoch of
+// its windows would be over too soon.
+func (g *grid) lasts(capacity int64) error {
+	if (g.last-1)*g.window >= uint64(MinEpoch) { // the epoch may lie at the end of window 1
+		return nil
+	}
+	return fmt.Errorf("window: Capacity: %d requests: must be fewer in windows of %v, whose numbers would run out within %v",
+		capacity, time.Duration(g.window), time.Duration(MinEpoch))
 }
 
 // newGrid returns the grid of windows of that many ns at epoch 0. Its numbers fit

@@ -67,3 +67,28 @@ func TestCapacityBounds(t *testing.T) {
 	_, err = CompileCounter(1, 3, second)
 	require.ErrorContains(t, err, "Refill")
 }
+
+// Where the counts take most of the word, the windows' numbers must not run out before a map can move it on.
+func TestAnEpochLasts(t *testing.T) {
+	for _, c := range []struct {
+		capacity, window int64
+		fine             bool
+	}{
+		{MaxCounterCapacity, ms, true},
+		{MaxCounterCapacity, ms - 1, false},
+		{1 << 26, 1000, false},
+		{1, 1, true},
+	} {
+		_, err := CompileCounter(c.capacity, c.capacity, c.window)
+		require.Equal(t, c.fine, err == nil, "%d in %d ns: %v", c.capacity, c.window, err)
+		if err != nil {
+			require.ErrorContains(t, err, "window: Capacity: ")
+		}
+	}
+	p, err := CompileFixed(MaxFixedCapacity, MaxFixedCapacity, 1)
+	require.NoError(t, err)
+	for _, epoch := range []int64{0, -1, second, second - 1} {
+		p := p.Rebase(epoch)
+		require.GreaterOrEqual(t, p.Horizon()-epoch, MinEpoch-1)
+	}
+}

@@ -53,9 +53,18 @@ func newRun[P any, K kernel[P]](t testing.TB, d draws, sliding bool, maxCapacity
 	r.twin = twin{sliding: sliding, admitted: map[int64]int64{}}
 	r.twin.capacity = 1 + d.below(pick(d, 1, 3, 10, 100, 1<<24, maxCapacity))
 	r.twin.window = pick(d, 1, 2, 7, 60, 1000, second, minute, 365*86400*second)
+	r.twin.capacity = r.fitting(r.twin.capacity, r.twin.window)
 	r.now = d.below(6*r.twin.window) - 3*r.twin.window
 	r.move()
 	return r
+}
+
+// fitting returns a capacity that windows of that length may have; see TestAnEpochLasts.
+func (r *run[P, K]) fitting(capacity, window int64) int64 {
+	if r.twin.sliding && window < ms {
+		return min(capacity, 1<<20-1)
+	}
+	return capacity
 }
 
 // move compiles the twin's rule at now and, but for the first time, takes the word there.
@@ -116,6 +125,7 @@ func (r *run[P, K]) step() {
 		if r.below(2) == 0 {
 			window = pick(r, 1+window/3, 1+window/2, min(2*window, 10*365*86400*second))
 		}
+		capacity = r.fitting(capacity, window)
 		r.twin.convert(r.now, capacity, window)
 		r.move()
 	}
