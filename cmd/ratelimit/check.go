@@ -1,10 +1,13 @@
 package main
 
 import (
+	"log/slog"
+
 	"github.com/spf13/cobra"
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/cmd/internal/forwardauth"
+	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 )
 
@@ -57,40 +60,12 @@ func newCheck(clock ratelimit.Clock) *cobra.Command {
 	}
 	f.add(command, "127.0.0.1:8081")
 	f.trustedByDefault = []string{"loopback", "unix"}
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		file, err := f.file(command)
-		if err != nil {
-			return err
-		}
-		return f.check(command, file, clock)
-	}
+	command.RunE = func(command *cobra.Command, _ []string) error { return f.serve(command, clock, newForwardAuth) }
 	return command
 }
 
-// check serves until it is told to end.
-func (f *serveFlags) check(command *cobra.Command, file *settings.File, clock ratelimit.Clock) error {
-	log, errors, err := f.logger(command)
-	if err != nil {
-		return err
-	}
-	l, shared, err := f.limits(file, log, clock)
-	if err != nil {
-		return err
-	}
-	defer shared.Close()
-	defer l.Close()
+// newForwardAuth returns the endpoints that other servers ask at.
+func newForwardAuth(_ *settings.File, l *limits.Limits, log *slog.Logger) (app, error) {
 	handler, err := forwardauth.New(l, log)
-	if err != nil {
-		return err
-	}
-	lines := [][2]string{{"endpoints", "/nginx, /caddy, /traefik"}}
-	return f.serve(command, file, served{
-		limits:  l,
-		fleet:   shared,
-		handler: handler,
-		lines:   append(lines, describeRules(file)...),
-		apply:   func(*settings.File) error { return nil },
-		log:     log,
-		errors:  errors,
-	})
+	return app{handler: handler, lines: [][2]string{{"endpoints", "/nginx, /caddy, /traefik"}}}, err
 }

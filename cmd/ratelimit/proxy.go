@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/cmd/internal/limits"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 	"github.com/casgate/ratelimit/cmd/internal/upstream"
 	"github.com/casgate/ratelimit/rules"
@@ -64,44 +66,24 @@ func newProxy(clock ratelimit.Clock) *cobra.Command {
 		}
 		return nil
 	}
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		file, err := f.file(command)
-		if err != nil {
-			return err
-		}
-		return f.proxy(command, file, clock)
-	}
+	command.RunE = func(command *cobra.Command, _ []string) error { return f.serve(command, clock, newGateway) }
 	return command
 }
 
-// proxy serves until it is told to end.
-func (f *serveFlags) proxy(command *cobra.Command, file *settings.File, clock ratelimit.Clock) error {
-	log, errors, err := f.logger(command)
+// newGateway returns the way to the upstreams.
+func newGateway(file *settings.File, l *limits.Limits, log *slog.Logger) (app, error) {
+	router, err := upstream.NewSwitch(file.Server.Upstreams, l.FromProxy, log)
 	if err != nil {
-		return err
+		return app{}, err
 	}
-	l, shared, err := f.limits(file, log, clock)
-	if err != nil {
-		return err
-	}
-	defer shared.Close()
-	defer l.Close()
-	router, err := upstream.NewSwitch(file.Server.Upstreams, l.Filter.FromProxy, log)
-	if err != nil {
-		return err
-	}
-	return f.serve(command, file, served{
-		limits:  l,
-		fleet:   shared,
+	return app{
 		handler: l.Wrap(router),
 		lines:   describe(file),
 		apply:   func(changed *settings.File) error { return router.Set(changed.Server.Upstreams) },
-		log:     log,
-		errors:  errors,
-	})
+	}, nil
 }
 
-// describe says in words what is served.
+// describe says in words what stands behind the limits.
 func describe(file *settings.File) [][2]string {
 	var lines [][2]string
 	if len(file.Server.Upstreams) == 0 {
@@ -110,7 +92,7 @@ func describe(file *settings.File) [][2]string {
 	for _, t := range file.Server.Upstreams {
 		lines = append(lines, [2]string{"upstream", t.URL})
 	}
-	return append(lines, describeRules(file)...)
+	return lines
 }
 
 // describeRules says in words what is limited.

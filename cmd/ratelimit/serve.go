@@ -15,51 +15,56 @@ import (
 	"github.com/casgate/ratelimit/cmd/internal/admin"
 	"github.com/casgate/ratelimit/cmd/internal/fleet"
 	"github.com/casgate/ratelimit/cmd/internal/limits"
-	"github.com/casgate/ratelimit/cmd/internal/recent"
 	"github.com/casgate/ratelimit/cmd/internal/server"
 	"github.com/casgate/ratelimit/cmd/internal/service"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
 )
 
-// served is what a command puts on its addresses.
-type served struct {
-	limits  *limits.Limits
-	fleet   *fleet.Fleet
+// app is what a command has behind its limits.
+type app struct {
 	handler http.Handler
 	lines   [][2]string                // what to tell people at the start; see service.Service
-	apply   func(*settings.File) error // puts what a changed file says into force, beside its rules
-	log     *slog.Logger
-	errors  *recent.Entries
+	apply   func(*settings.File) error // puts what a changed file says into force, beside its rules; nil: nothing else
 }
 
-// limits returns the limits of a file, and the fleet that they may be shared with, which is to be closed.
-func (f *serveFlags) limits(file *settings.File, log *slog.Logger, clock ratelimit.Clock) (*limits.Limits, *fleet.Fleet, error) {
-	config, mode, err := file.Server.Redis.Config()
+// serve makes the limits that the flags or their file describe, builds the app that they stand before, and serves it
+// until it is told to end. clock is nil but in tests.
+func (f *serveFlags) serve(command *cobra.Command, clock ratelimit.Clock,
+	build func(*settings.File, *limits.Limits, *slog.Logger) (app, error)) error {
+	file, err := f.file(command)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	shared := fleet.New(config, mode, ratelimit.Config{Clock: clock, MaxKeys: file.Server.MaxKeys}, log)
+	log, errors, err := f.logger(command)
+	if err != nil {
+		return err
+	}
+	c := file.Server
+	redis, mode, err := c.Redis.Config()
+	if err != nil {
+		return err
+	}
+	shared := fleet.New(redis, mode, ratelimit.Config{Clock: clock, MaxKeys: c.MaxKeys}, log)
+	defer shared.Close()
 	l, err := limits.New(limits.Config{Spec: file.Spec, Log: log, NewLimiter: shared.NewLimiter})
 	if err != nil {
-		shared.Close()
-		return nil, nil, err
+		return err
 	}
-	return l, shared, nil
-}
-
-// serve serves until it is told to end.
-func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what served) error {
-	c := file.Server
+	defer l.Close()
+	a, err := build(file, l, log)
+	if err != nil {
+		return err
+	}
 	s := &service.Service{
 		Listen:     c.Listen,
-		Handler:    what.handler,
+		Handler:    a.handler,
 		ReadHeader: c.ReadHeader,
 		Idle:       c.Idle,
 		Drain:      c.Drain,
 		Grace:      c.Grace,
-		Lines:      what.lines,
+		Lines:      append(a.lines, describeRules(file)...),
 		Out:        command.OutOrStdout(),
-		Log:        what.log,
+		Log:        log,
 	}
 	if c.TLS != nil {
 		cert, err := server.LoadCertificate(c.TLS.Cert, c.TLS.Key)
@@ -67,7 +72,7 @@ func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what ser
 			return err
 		}
 		s.TLS = cert
-		s.Background = append(s.Background, func(ctx context.Context) { cert.Follow(ctx, what.log) })
+		s.Background = append(s.Background, func(ctx context.Context) { cert.Follow(ctx, log) })
 	}
 	if c.Admin != settings.AdminOff {
 		token, err := readToken(c.AdminTokenFile)
@@ -75,7 +80,7 @@ func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what ser
 			return err
 		}
 		page, err := admin.New(admin.Config{
-			Limits: what.limits, Fleet: what.fleet, Ready: s.Ready, Token: token, Version: version(), Errors: what.errors, Log: what.log,
+			Limits: l, Fleet: shared, Ready: s.Ready, Token: token, Version: version(), Errors: errors, Log: log,
 		})
 		if err != nil {
 			return err
@@ -84,25 +89,28 @@ func (f *serveFlags) serve(command *cobra.Command, file *settings.File, what ser
 		s.Background = append(s.Background, page.Run)
 	}
 	if f.config != "" {
-		s.Background = append(s.Background, f.follow(command, c, what))
+		s.Background = append(s.Background, f.follow(command, c, l, a.apply, log))
 	}
 	return s.Run(command.Context())
 }
 
-// follow returns what keeps the rules in step with the file.
-func (f *serveFlags) follow(command *cobra.Command, started settings.Server, what served) func(context.Context) {
-	adapt := func(file *settings.File) error { return f.override(command, file) }
-	apply := func(file *settings.File) {
-		if err := what.apply(file); err != nil {
-			what.log.Error("not reloaded", "error", err.Error())
-		}
-		now, then := file.Server, started
-		now.Upstreams, then.Upstreams = nil, nil
-		if !reflect.DeepEqual(now, then) {
-			what.log.Warn("the section server has changed: but for upstreams, restart to put it into force")
-		}
-	}
-	follower := what.limits.Follow(f.config, adapt, apply)
+// follow returns what keeps the limits, and by apply the app, in step with the file.
+func (f *serveFlags) follow(command *cobra.Command, started settings.Server, l *limits.Limits,
+	apply func(*settings.File) error, log *slog.Logger) func(context.Context) {
+	follower := l.Follow(f.config,
+		func(file *settings.File) error { return f.override(command, file) },
+		func(file *settings.File) {
+			if apply != nil {
+				if err := apply(file); err != nil {
+					log.Error("not reloaded", "error", err.Error())
+				}
+			}
+			now, then := file.Server, started
+			now.Upstreams, then.Upstreams = nil, nil
+			if !reflect.DeepEqual(now, then) {
+				log.Warn("the section server has changed: but for upstreams, restart to put it into force")
+			}
+		})
 	return func(ctx context.Context) {
 		hangups := make(chan os.Signal, 1)
 		signal.Notify(hangups, syscall.SIGHUP)
