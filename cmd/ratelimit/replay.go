@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,14 @@ func wantLogs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// stdinOnce accepts names of which one is stdin at most.
+func stdinOnce(logs []string, files ...string) error {
+	if n := len(slices.DeleteFunc(append(files, logs...), func(name string) bool { return name != "-" })); n > 1 {
+		return usage("-: stdin can be only one of the files")
+	}
+	return nil
+}
+
 // open opens logs. Progress is shown on stderr if that is a terminal.
 func (f *logFlags) open(command *cobra.Command, names []string, stdin io.Reader) (*accesslog.Log, *progress, error) {
 	if f.window < time.Second || f.window > 24*time.Hour {
@@ -116,6 +125,9 @@ func newReplay() *cobra.Command {
 			return usage("want --config, the rule file to try")
 		case format != "text" && format != "json":
 			return usage("--format: %q: want text or json", format)
+		}
+		if err := stdinOnce(args, config, against); err != nil {
+			return err
 		}
 		c := replay.Config{FileName: config, AgainstName: against, Host: f.host}
 		var err error

@@ -114,6 +114,8 @@ func TestReplayUsage(t *testing.T) {
 		{[]string{"replay"}, exitUsage, "want an access log"},
 		{[]string{"replay", shopLog}, exitUsage, "want --config"},
 		{[]string{"replay", shopLog, shopLog, "--config", rules}, exitUsage, "given twice"},
+		{[]string{"replay", "-", "--config", "-"}, exitUsage, "stdin can be only one"},
+		{[]string{"suggest", "-", "--config", "-"}, exitUsage, "stdin can be only one"},
 		{[]string{"replay", shopLog, "--config", rules, "--format", "xml"}, exitUsage, `--format: "xml"`},
 		{[]string{"replay", shopLog, "--config", rules, "--window", "0s"}, exitUsage, "--window"},
 		{[]string{"replay", shopLog, "--config", "/nowhere.yaml"}, exitInvalid, "/nowhere.yaml: no such file"},

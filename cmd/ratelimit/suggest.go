@@ -100,6 +100,9 @@ func newSuggest() *cobra.Command {
 		case !(headroom >= 1 && headroom <= 1000):
 			return usage("--headroom: %v: must be from 1 to 1000", headroom)
 		}
+		if err := stdinOnce(args, config); err != nil {
+			return err
+		}
 		if _, err := rules.ParseKey(key...); err != nil {
 			return usage("--key: %w", err)
 		}

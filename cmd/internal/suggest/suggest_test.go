@@ -80,7 +80,7 @@ func finds(t *testing.T, c suggest.Config) {
 		}
 	}
 	assert.Less(t, float64(honestRefused), 0.001*float64(honest), "honest requests refused: %v", refused)
-	assert.Greater(t, refused[samplelog.Scraper], all[samplelog.Scraper]/2)
+	assert.Greater(t, refused[samplelog.Scraper], all[samplelog.Scraper]/3)
 	assert.Greater(t, refused[samplelog.Attack], all[samplelog.Attack]/3)
 	assert.Equal(t, 40, attackers, "all who take part in the attack")
 	assert.Equal(t, report.Config.Rules, result.Report.Config.Rules, "the replay that is printed is that of the file")
