@@ -33,7 +33,8 @@ type Config struct {
 	// MaxKeys of 0 is no bound: set one where clients choose their keys.
 	Limiters ratelimit.Config
 	// MaxKeyLen is the longest value, in bytes, that a key may have; requests with a longer one are refused (431). 0, and
-	// anything above it: ratelimit.MaxKeyLen, 64 KiB.
+	// anything above it: ratelimit.MaxKeyLen, 64 KiB. A value above 256 bytes is held as its SHA-256, so that a key's memory
+	// is bounded by its number of parts.
 	MaxKeyLen int
 
 	// Headers are the styles of rate-limit fields in responses. 0: Draft8 and XDelta.

@@ -3,6 +3,8 @@ package httplimit
 import (
 	"runtime"
 	"sync/atomic"
+
+	"github.com/casgate/ratelimit"
 )
 
 // event is what a rule counts.
@@ -63,7 +65,7 @@ func (v *visit) count() {
 	for i := range v.outs {
 		o := &v.outs[i]
 		v.unanimous = v.unanimous && o.decision.Allowed
-		if o.decision.Limit == 0 && o.rule.mode != Block {
+		if o.decision == (ratelimit.Decision{}) && o.err == nil && o.rule.mode != Block {
 			continue // not asked, as another rule had refused already
 		}
 		switch c, allowed := o.rule.counts, o.decision.Allowed; {

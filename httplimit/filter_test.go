@@ -132,12 +132,16 @@ func TestLongKeysAreRefused(t *testing.T) {
 	assert.Empty(t, long.Header.Get("Retry-After"))
 	assert.EqualValues(t, 1, next.calls.Load())
 
-	// Two parts that fit alone, but not together.
+	// A bound of its own for each part, however many there are.
 	h = mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{
-		Limit: ratelimit.PerHour(9).Burst(9), Key: httplimit.All(httplimit.Header("A"), httplimit.Header("B")),
+		Limit: ratelimit.PerHour(1).Burst(1), Key: httplimit.All(httplimit.Header("A"), httplimit.Header("B")),
 	}}}).Wrap(next)
-	half := strings.Repeat("k", 40<<10)
-	assert.Equal(t, 431, get(h, "192.0.2.1:1000", "A: "+half, "B: "+half).StatusCode)
+	long40k := strings.Repeat("k", 40<<10)
+	for _, other := range []string{long40k, long40k + "k", "k"} {
+		assert.Equal(t, 200, get(h, "192.0.2.1:1000", "A: "+long40k, "B: "+other).StatusCode)
+		assert.Equal(t, 429, get(h, "192.0.2.1:1000", "A: "+long40k, "B: "+other).StatusCode)
+	}
+	assert.Equal(t, 431, get(h, "192.0.2.1:1000", "A: k", "B: "+strings.Repeat("k", 64<<10+1)).StatusCode)
 }
 
 func TestSkipRefuseAndOnLimit(t *testing.T) {

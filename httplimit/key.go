@@ -1,11 +1,13 @@
 package httplimit
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/textproto"
 	"strings"
+	"unsafe"
 
 	"github.com/casgate/ratelimit"
 )
@@ -43,7 +45,12 @@ const (
 	kindPath   byte = 'w' // a wildcard of the rule's pattern
 	kindFunc   byte = 'f'
 	kindGlobal byte = 'g'
+	kindDigest byte = '#' // before the kind of a text whose SHA-256 stands for it
 )
+
+// maxPlain is the longest text, in bytes, that stands in a key as it is. A digest stands for a longer one, so that
+// whoever sends long texts fills no more memory than others.
+const maxPlain = 256
 
 // Prefix lengths of IP: an IPv6 client owns a /64, an IPv4 one its address.
 const (
@@ -281,6 +288,10 @@ func (k *Key) appendText(dst []byte, text string, v *visit) ([]byte, presence) {
 	}
 	if len(text) > v.f.maxKeyLen {
 		return dst, oversize // before it is copied
+	}
+	if len(text) > maxPlain {
+		digest := sha256.Sum256(unsafe.Slice(unsafe.StringData(text), len(text)))
+		return append(append(dst, kindDigest, k.kind), digest[:]...), present
 	}
 	dst = append(dst, k.kind)
 	dst = binary.AppendUvarint(dst, uint64(len(text)))

@@ -183,10 +183,18 @@ func TestKeyString(t *testing.T) {
 }
 
 func TestLongKeys(t *testing.T) {
-	k, p := keyOf(t, Header("A"), request("A: "+strings.Repeat("x", 60<<10)))
-	assert.Equal(t, present, p)
-	assert.Greater(t, len(k), 60<<10)
-	k, p = keyOf(t, Header("A"), request("A: "+strings.Repeat("x", 1<<20)))
+	const most = 64 << 10
+	seen := map[string]int{}
+	for _, n := range []int{maxPlain, maxPlain + 1, 60_000, most - 1, most} {
+		for _, last := range []string{"x", "y"} { // they differ in their tail alone
+			k, p := keyOf(t, Header("A"), request("A: "+strings.Repeat("x", n-1)+last))
+			assert.Equal(t, present, p)
+			assert.LessOrEqual(t, len(k), maxPlain+3, "a long text fills no more memory")
+			seen[string(k)]++
+		}
+	}
+	assert.Len(t, seen, 10, "each text is a client of its own")
+	k, p := keyOf(t, Header("A"), request("A: "+strings.Repeat("x", most+1)))
 	assert.Equal(t, oversize, p)
-	assert.Empty(t, k, "it isn't even copied")
+	assert.Empty(t, k, "it isn't even hashed")
 }

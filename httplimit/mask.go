@@ -44,6 +44,9 @@ func (f *Filter) maskPart(key []byte) (word string, rest []byte) {
 		return "", key[2:]
 	case kindIPv4, kindIPv6:
 		return maskAddr(kind, int(key[1]), key[2:])
+	case kindDigest:
+		digest := key[2:min(len(key), 2+sha256.Size)]
+		return maskWords[key[1]] + "=#" + f.hidden(digest), key[2+len(digest):]
 	}
 	name, ok := maskWords[kind]
 	n, used := binary.Uvarint(key[1:])
@@ -61,9 +64,14 @@ func (f *Filter) maskPart(key []byte) (word string, rest []byte) {
 	case kind == kindMethod || kind == kindHost || kind == kindRoute || kind == kindPeer:
 		return fmt.Sprintf("%s=%.64q", name, text), rest
 	}
+	return name + "=#" + f.hidden(text), rest
+}
+
+// hidden returns what stands for a text that must not be seen.
+func (f *Filter) hidden(text []byte) string {
 	mac := hmac.New(sha256.New, f.secret)
 	mac.Write(text)
-	return name + "=#" + hex.EncodeToString(mac.Sum(nil)[:16]), rest
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 func maskAddr(kind byte, bits int, key []byte) (word string, rest []byte) {
