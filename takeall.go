@@ -45,9 +45,10 @@ func TakeAll(claims []Claim) (d Decision, binding int) {
 // transaction is one TakeAll. A claim leads if no earlier one has its limiter and key; it is charged the total of all
 // that do, and the others get its Decision.
 type transaction struct {
-	claims []Claim
-	asked  int         // the stores of the claims before this one were asked; a claim on another store has no Decision
-	times  [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
+	claims  []Claim
+	refuser int         // the claim whose store refused, plus one; 0: none did
+	asked   int         // the stores of the claims before this one were asked; a claim on another store has no Decision
+	times   [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
 		clock Clock
 		now   int64
 	}
@@ -145,6 +146,7 @@ func (t *transaction) takeRemote() bool {
 		}
 		t.asked = i + 1
 		if !t.takeStore(r) {
+			t.refuser = i + 1
 			t.rollBack(len(t.claims), func(l Reversible) bool {
 				r, ok := l.(Remote)
 				return !ok || t.named(r, i)
@@ -192,7 +194,7 @@ func (t *transaction) takeStore(r Remote) bool {
 func (t *transaction) settle() {
 	for i := range t.claims {
 		c := &t.claims[i]
-		if !c.Decision.Allowed || t.leader(i) != i {
+		if !c.Decision.Allowed || t.leader(i) != i || t.told(c.Limiter) {
 			continue
 		}
 		if l, now, ok := t.timed(c.Limiter); ok {
@@ -201,6 +203,12 @@ func (t *transaction) settle() {
 			c.Decision.Remaining = min(c.Decision.Remaining+t.total(i), c.Decision.Limit)
 		}
 	}
+}
+
+// told reports whether l is on the store that refused, which has told what its keys have.
+func (t *transaction) told(l Reversible) bool {
+	r, ok := l.(Remote)
+	return ok && t.refuser > 0 && r.Store() == t.claims[t.refuser-1].Limiter.(Remote).Store()
 }
 
 // bind copies the leaders' Decisions to the claims that they stand for, and returns the one that counts.

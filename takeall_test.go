@@ -269,12 +269,14 @@ func (s stored) Store() any { return s.store }
 func (s stored) TakeGroup(claims []ratelimit.Claim) bool {
 	s.store.calls++
 	for i := range claims {
-		claims[i].Decision = claims[i].Limiter.Peek(claims[i].Key, claims[i].N)
-		if s.store.refuse {
+		if !s.store.refuse {
+			claims[i].Decision = claims[i].Limiter.Take(claims[i].Key, claims[i].N)
+			continue
+		}
+		claims[i].Decision = claims[i].Limiter.Peek(claims[i].Key, 0)
+		if i == 0 {
 			claims[i].Decision.Allowed = false
 			claims[i].Decision.RetryAfter = time.Hour
-		} else {
-			claims[i].Limiter.Take(claims[i].Key, claims[i].N)
 		}
 	}
 	return !s.store.refuse
@@ -304,6 +306,13 @@ func TestTakeAllAsksEachStoreOnceAndLast(t *testing.T) {
 	assert.Equal(t, "8 7 8 8", fmt.Sprint(remaining(here, "k"), remaining(far, "a"), remaining(far, "b"), remaining(far, "c")),
 		"what the first store took is given back")
 	assert.EqualValues(t, 8, refused[1].Decision.Remaining)
+	assert.EqualValues(t, 7, refused[0].Decision.Remaining, "of a store that has given back what it took")
+
+	both := []ratelimit.Claim{{Limiter: stored{far, &second}, Key: "b", N: 2}, {Limiter: stored{far, &second}, Key: "c", N: 2}}
+	d, _ = ratelimit.TakeAll(both)
+	assert.False(t, d.Allowed)
+	assert.EqualValues(t, 8, both[1].Decision.Remaining, "as the store that refused has told it")
+	second.calls--
 
 	here.Take("k", 8)
 	d, binding = ratelimit.TakeAll(claims())

@@ -118,6 +118,17 @@ func TestTheReadmesCommandsExist(t *testing.T) {
 	}
 }
 
+func TestTheReadmesRulesAreValid(t *testing.T) {
+	for _, block := range blocks(t, "yaml") {
+		file := filepath.Join(t.TempDir(), "rules.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(block), 0o600))
+		validate := exec.Command("go", "run", "./cmd/ratelimit", "validate", file)
+		validate.Dir = ".."
+		said, err := validate.CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+}
+
 func TestTheReadmesLinksLeadSomewhere(t *testing.T) {
 	var gone []string
 	for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readme(t), -1) {
