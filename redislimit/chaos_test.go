@@ -127,11 +127,11 @@ func healthy(t *testing.T, limiters []*Limiter) bool {
 // A server that is full and evicts keys forgets, and no more: a limit is there anew at most once for each eviction of its
 // key; clients whose keys stay are refused as before, and decisions go on.
 func TestEviction(t *testing.T) {
-	server := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
+	server := redistest.Start(t, "--maxmemory", "2mb", "--maxmemory-policy", "allkeys-random")
 	s := newStore(t, dial(t, server.Addr), Config{Servers: 1})
 	l, err := s.Limiter("rule", ratelimit.PerDay(1).Burst(2), Strict)
 	require.NoError(t, err)
-	const clients = 20_000
+	const clients = 10_000
 	var wg sync.WaitGroup
 	for g := range 16 {
 		wg.Go(func() {

@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -55,6 +56,7 @@ func New(server Server, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{server: server, config: c, lead: c.Prefix + ":{"}
+	s.config.Secret = bytes.Clone(c.Secret)
 	s.hashers.New = func() any { return &hasher{mac: hmac.New(sha256.New, s.config.Secret)} }
 	s.breakers = make([]*breaker, 1)
 	if c.Cluster {

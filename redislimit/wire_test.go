@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -217,6 +218,11 @@ func TestTakeAllIsOneCall(t *testing.T) {
 	assert.EqualValues(t, 8, local.Peek("k", 0).Remaining, "the local part was given back")
 	for i := range 4 {
 		assert.EqualValues(t, 10-2*(i+1), claims[i].Limiter.Peek("k", 0).Remaining, "rule %d", i)
+	}
+	group := slices.Clone(claims[:4])
+	assert.False(t, group[0].Limiter.(*Limiter).TakeGroup(group))
+	for i, c := range group {
+		assert.EqualValues(t, 10-2*(i+1), c.Decision.Remaining, "rule %d: what it has, for nothing was taken", i)
 	}
 	server.calls.Store(0)
 	local.Take("k", 8)

@@ -26,8 +26,8 @@ const callers = 64
 var (
 	keys  = names(10_000)
 	clock = ratelimit.SystemClock()
-	// Admits nearly all, so that every decision writes; B is far above 400 N.
-	rule    = ratelimit.PerSecond(1_000_000).Burst(1_000_000)
+	// Admits all, so that every decision writes, and no key is ever full; B is far above 400 N.
+	rule    = ratelimit.PerDay(1_000_000).Burst(1_000_000)
 	prefix  atomic.Int64
 	careful = redislimit.Config{Servers: 1, Budget: time.Minute}
 )
@@ -154,12 +154,12 @@ func BenchmarkStoppedToLocal(b *testing.B) {
 	}
 	server.Pause()
 	defer server.Resume()
-	var first []time.Duration
+	var slowest time.Duration
 	for !store.Stats().BreakerOpen {
 		start := clock.NanoTime()
 		limiter.TryAcquire("k")
-		first = append(first, time.Duration(clock.NanoTime()-start))
+		slowest = max(slowest, time.Duration(clock.NanoTime()-start))
 	}
 	versus(b, server, 31, 1000, func(key string) { limiter.TryAcquire(key) }, func(key string) { local.TryAcquire(key) })
-	b.ReportMetric(first[len(first)-1].Seconds()*1e3, "ms-before-open")
+	b.ReportMetric(slowest.Seconds()*1e3, "ms-before-open")
 }

@@ -1,0 +1,80 @@
+package redislimit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/redislimit/redistest"
+)
+
+// Transactions spend leases too, put them back when another claim refuses, and repeat refusals without asking.
+func TestTransactionsUseLeasesAndRememberedRefusals(t *testing.T) {
+	server := &counting{Server: dial(t, redistest.Start(t).Addr)}
+	s := newStore(t, server, Config{Servers: 1})
+	large, err := s.Limiter("large", ratelimit.PerHour(1).Burst(8000), Lease)
+	require.NoError(t, err)
+	small, err := s.Limiter("small", ratelimit.PerHour(1).Burst(5), DenyCache)
+	require.NoError(t, err)
+	for range leaseAfter {
+		require.True(t, large.TryAcquire("k"))
+	}
+	redistest.Until(t, func() bool { held, ok := large.leases.keys.Load("k"); return ok && held.left.Load() == 1000 })
+	held, _ := large.leases.keys.Load("k")
+
+	claims := func(n int64) []ratelimit.Claim {
+		return []ratelimit.Claim{{Limiter: large, Key: "k", N: 1}, {Limiter: small, Key: "k", N: n}}
+	}
+	server.calls.Store(0)
+	d, binding := ratelimit.TakeAll(claims(3))
+	assert.True(t, d.Allowed)
+	assert.Equal(t, 1, binding)
+	assert.EqualValues(t, 999, held.left.Load(), "spent from the lease")
+	d, _ = ratelimit.TakeAll(claims(3))
+	assert.False(t, d.Allowed)
+	assert.EqualValues(t, 999, held.left.Load(), "put back")
+	assert.EqualValues(t, 2, server.calls.Load())
+	d, binding = ratelimit.TakeAll(claims(4))
+	assert.False(t, d.Allowed, "more than what was refused")
+	assert.Equal(t, 1, binding)
+	assert.EqualValues(t, 2, server.calls.Load(), "nobody was asked")
+	assert.True(t, ratelimitAllows(claims(2)), "less than what was refused is asked for")
+	single := []ratelimit.Claim{{Limiter: large, Key: "k", N: 1}}
+	server.calls.Store(0)
+	assert.True(t, ratelimitAllows(single))
+	assert.Zero(t, server.calls.Load(), "a transaction of one rule costs what Take costs")
+	d, _ = ratelimit.TakeAll(claims(6))
+	assert.Equal(t, ratelimit.Never, d.RetryAfter)
+}
+
+func ratelimitAllows(claims []ratelimit.Claim) bool {
+	d, _ := ratelimit.TakeAll(claims)
+	return d.Allowed
+}
+
+// In an outage transactions are all or none, too, and what is undone isn't owed.
+func TestTransactionsInAnOutage(t *testing.T) {
+	server := redistest.Start(t)
+	s := newStore(t, dial(t, server.Addr), Config{Servers: 1})
+	a, err := s.Limiter("a", ratelimit.PerHour(1).Burst(10), Strict)
+	require.NoError(t, err)
+	b, err := s.Limiter("b", ratelimit.PerHour(1).Burst(10), Strict)
+	require.NoError(t, err)
+	require.True(t, a.Take("k", 1).Allowed)
+	require.True(t, b.Take("k", 8).Allowed)
+	server.Kill()
+	broken(t, s, a)
+	claims := []ratelimit.Claim{{Limiter: a, Key: "k", N: 2}, {Limiter: b, Key: "k", N: 2}}
+	assert.True(t, ratelimitAllows(claims))
+	assert.False(t, ratelimitAllows(claims), "b has none left")
+	assert.EqualValues(t, 7, a.Peek("k", 0).Remaining)
+	server.Run(t)
+	redistest.Until(t, func() bool { return !s.Stats().BreakerOpen })
+	for _, l := range []*Limiter{a, b} {
+		d, err := l.TakeContext(t.Context(), "k", 0)
+		require.NoError(t, err)
+		assert.EqualValues(t, 8, d.Remaining, "two were taken in the outage; the server has forgotten the rest")
+	}
+}
