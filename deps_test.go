@@ -27,8 +27,8 @@ type layer struct {
 // importTable says who may import whom. A folder stands for all folders below it that have no row of their own. What
 // no nested module holds is the root's, which needs nothing but xxhash.
 var importTable = map[string]layer{
-	"atomicbucket": {testsMay: []string{"limittest"}, testsOthers: []string{"testify", "rapid"}},
-	"window":       {testsMay: []string{"limittest"}, testsOthers: []string{"testify", "rapid"}},
+	"atomicbucket": {testsMay: []string{"limittest"}, testsOthers: []string{"testify"}},
+	"window":       {testsMay: []string{"limittest"}, testsOthers: []string{"testify"}},
 	"shard":        {others: []string{"xxhash"}, testsMay: []string{"atomicbucket"}, testsOthers: []string{"testify"}},
 	".": {may: []string{"atomicbucket", "window", "shard"}, others: []string{"xxhash"},
 		testsMay: []string{"limittest"}, testsOthers: []string{"testify"}},
@@ -50,7 +50,6 @@ var importTable = map[string]layer{
 var shortNames = map[string]string{
 	"github.com/cespare/xxhash/v2": "xxhash",
 	"github.com/stretchr/testify":  "testify",
-	"pgregory.net/rapid":           "rapid",
 }
 
 // source is one Go file of the repository.

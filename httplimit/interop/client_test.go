@@ -129,7 +129,7 @@ func TestFieldsAtTheEndsOfTheRange(t *testing.T) {
 
 // A client that waits as long as Retry-After says, to the second, is never refused twice in a row.
 func TestObeyingRetryAfterIsEnough(t *testing.T) {
-	algorithms := []ratelimit.Algorithm{ratelimit.TokenBucket, ratelimit.FixedWindow, ratelimit.SlidingWindowCounter}
+	algorithms := []ratelimit.Algorithm{ratelimit.TokenBucket, ratelimit.FixedWindow, ratelimit.SlidingWindowCounter, ratelimit.SlidingWindowLog}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
 	protocols(t, func(t *testing.T, http2 bool) {

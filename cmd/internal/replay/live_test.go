@@ -47,7 +47,7 @@ rules:
     match: [GET /v1/search, POST /v1/search/]
     key: [header:X-API-Key, ip+route]
     limit: 5/10s
-    algorithm: sliding_window_counter
+    algorithm: sliding_window_log
     cost: 2
   - name: item
     match: GET /v1/items/{id}
