@@ -89,15 +89,19 @@ func (f *serveFlags) serve(command *cobra.Command, clock ratelimit.Clock,
 		s.Background = append(s.Background, page.Run)
 	}
 	if f.config != "" {
-		s.Background = append(s.Background, f.follow(command, c, l, a.apply, log))
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP) // before anybody knows that the process is up, because it would end it
+		defer signal.Stop(hangups)
+		follower := f.follow(command, c, l, a.apply, log)
+		s.Background = append(s.Background, func(ctx context.Context) { follower.Run(ctx, hangups) })
 	}
 	return s.Run(command.Context())
 }
 
 // follow returns what keeps the limits, and by apply the app, in step with the file.
 func (f *serveFlags) follow(command *cobra.Command, started settings.Server, l *limits.Limits,
-	apply func(*settings.File) error, log *slog.Logger) func(context.Context) {
-	follower := l.Follow(f.config,
+	apply func(*settings.File) error, log *slog.Logger) *limits.Follower {
+	return l.Follow(f.config,
 		func(file *settings.File) error { return f.override(command, file) },
 		func(file *settings.File) {
 			if apply != nil {
@@ -111,12 +115,6 @@ func (f *serveFlags) follow(command *cobra.Command, started settings.Server, l *
 				log.Warn("the section server has changed: but for upstreams, restart to put it into force")
 			}
 		})
-	return func(ctx context.Context) {
-		hangups := make(chan os.Signal, 1)
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
-		follower.Run(ctx, hangups)
-	}
 }
 
 // readToken reads the token from a file; no file, no token.
