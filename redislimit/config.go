@@ -29,7 +29,8 @@ type Config struct {
 	// Clock is what outages, leases and refused keys are timed by in this process; nil is ratelimit.SystemClock. Decisions of the
 	// server are on the server's clock.
 	Clock ratelimit.Clock
-	// Cluster says that Server is a Redis Cluster, where keys of different clients are on different nodes.
+	// Cluster says that the server is a Redis Cluster, where keys of different clients are on different nodes. Dial finds out by
+	// itself, unless the server does not answer then.
 	Cluster bool
 	// Log gets a warning when the server doesn't answer, at most one a second. Default slog.Default().
 	Log *slog.Logger

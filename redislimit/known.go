@@ -8,11 +8,11 @@ import (
 
 const (
 	knownStripes   = 64
-	knownPerStripe = 256
+	knownPerStripe = 1024
 )
 
-// known remembers what the server last said of keys: of 16,384 of them, in 400 kB, made when the first is heard of. A
-// key may displace another; then less is known.
+// known remembers what the server last said of keys: of 65,536 of them, in 2 MB, made when the first is heard of. A
+// key may displace another; then less is known. The limiters of a store share it.
 type known struct {
 	seed    maphash.Seed
 	made    sync.Once
@@ -31,8 +31,8 @@ type knownKey struct {
 	heard     bool
 }
 
-// hash returns what key is known by.
-func (k *known) hash(key string) uint64 { return maphash.String(k.seed, key) }
+// hash returns what a limiter's key is known by; salt is the limiter's.
+func (k *known) hash(key string, salt uint64) uint64 { return maphash.String(k.seed, key) ^ salt }
 
 // heard notes that the key with hash h had remaining tokens at the instant at.
 func (k *known) heard(h uint64, remaining, at int64) {

@@ -142,7 +142,7 @@ func (l *leases) fill(key string, held *lease) {
 
 // called counts a call for a key, and gives it a lease if it is hot.
 func (l *leases) called(key string, b *breaker) {
-	if l.size() < 2 || !l.hot(l.limiter.outage.known.hash(key)) {
+	if l.size() < 2 || !l.hot(l.limiter.outage.hash(key)) {
 		return
 	}
 	held, ok := l.keys.Load(key)

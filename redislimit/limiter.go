@@ -3,7 +3,7 @@ package redislimit
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -60,8 +60,7 @@ func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, err
 	}
 	l := &Limiter{store: s, tail: "}:" + c.kind + ":" + name, mode: mode}
 	l.rule.Store(c)
-	l.outage = outage{store: s, shares: make([]atomic.Pointer[share], len(s.breakers))}
-	l.outage.known.seed = maphash.MakeSeed()
+	l.outage = outage{store: s, salt: rand.Uint64(), shares: make([]atomic.Pointer[share], len(s.breakers))}
 	if mode != Strict {
 		l.denied = newDenials()
 	}
@@ -203,8 +202,7 @@ func (l *Limiter) learn(rule *compiled, who client, key string, n int64, d ratel
 // heard remembers what the server said of a key, for outages.
 func (l *Limiter) heard(key string, d ratelimit.Decision) {
 	if l.store.config.OnError == Local {
-		known := &l.outage.known
-		known.heard(known.hash(key), d.Remaining, l.store.config.Clock.NanoTime())
+		l.store.known.heard(l.outage.hash(key), d.Remaining, l.store.config.Clock.NanoTime())
 	}
 }
 

@@ -39,7 +39,7 @@ const retryOutage = time.Second
 // outage is what one limiter answers by while the server can't.
 type outage struct {
 	store *Store
-	known known // what the server last said of keys
+	salt  uint64 // of the limiter's keys in store.known
 
 	mu     sync.Mutex              // held while a share changes
 	shares []atomic.Pointer[share] // by breaker; nil: none needed since it last closed
@@ -59,6 +59,8 @@ type started struct {
 	keys  *xsync.Map[string, *atomic.Int64]
 	locks [64]sync.Mutex // by key: one call at a time decides what it starts with
 }
+
+func (o *outage) hash(key string) uint64 { return o.store.known.hash(key, o.salt) }
 
 // decide is the policy's answer to n tokens, 0 to its capacity, of a client's key under rule. Unless it takes, it tells
 // what it would answer.
@@ -144,7 +146,7 @@ func (s *share) start(o *outage, b *breaker, key string, now int64) *atomic.Int6
 	if owed, ok := s.keys.Load(key); ok {
 		return owed
 	}
-	hash := o.known.hash(key)
+	hash := o.hash(key)
 	lock := &s.locks[hash%uint64(len(s.locks))]
 	lock.Lock()
 	defer lock.Unlock()
@@ -153,7 +155,7 @@ func (s *share) start(o *outage, b *breaker, key string, now int64) *atomic.Int6
 	}
 	if s.Peek(key, 0).Remaining == s.part.Capacity { // the share doesn't hold it, so it counts as full
 		tokens, since := int64(1), b.troubled(now)
-		if remaining, at, ok := o.known.last(hash); ok {
+		if remaining, at, ok := o.store.known.last(hash); ok {
 			tokens, since = remaining/int64(s.servers), at
 		}
 		if tokens += refilled(s.part, now-since); tokens < s.part.Capacity {

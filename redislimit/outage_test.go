@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -170,4 +171,35 @@ func TestCallersOwnDeadlineIsNotTheServersFault(t *testing.T) {
 		require.Error(t, err)
 	}
 	assert.False(t, s.Stats().BreakerOpen)
+}
+
+// A node that is back settles and forgets what was decided without it, not what is decided without others.
+func TestOutagesOfSlotsAreApart(t *testing.T) {
+	var clock limittest.ManualClock
+	s := newStore(t, &scripted{}, Config{Servers: 1, Cluster: true, Clock: &clock})
+	l, err := s.Limiter("rule", ratelimit.PerHour(10).Burst(10), Strict)
+	require.NoError(t, err)
+	one, other := "k", "k"
+	for i := 0; s.client(one).breaker == s.client(other).breaker; i++ {
+		other = strconv.Itoa(i)
+	}
+	for _, key := range []string{one, other} {
+		s.known.heard(l.outage.hash(key), 10, 0)
+		for range 7 {
+			require.True(t, l.TryAcquire(key))
+		}
+	}
+	s.forget(s.client(one).breaker)
+	assert.EqualValues(t, 10, l.Peek(one, 0).Remaining)
+	assert.EqualValues(t, 3, l.Peek(other, 0).Remaining)
+	assert.EqualValues(t, 2, openBreakers(s))
+}
+
+func openBreakers(s *Store) (n int) {
+	for _, b := range s.breakers {
+		if b.open() {
+			n++
+		}
+	}
+	return n
 }

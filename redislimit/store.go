@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,7 @@ type Store struct {
 	hashers  sync.Pool // of *hasher
 	breakers []*breaker
 	fleet    *fleet
+	known    known // what the server last said of keys, for outages
 	counters counters
 	warned   atomic.Int64 // the instant of the last warning, ns
 
@@ -57,6 +59,7 @@ func New(server Server, c Config) (*Store, error) {
 	}
 	s := &Store{server: server, config: c, lead: c.Prefix + ":{"}
 	s.config.Secret = bytes.Clone(c.Secret)
+	s.known.seed = maphash.MakeSeed()
 	s.hashers.New = func() any { return &hasher{mac: hmac.New(sha256.New, s.config.Secret)} }
 	s.breakers = make([]*breaker, 1)
 	if c.Cluster {
