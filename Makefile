@@ -6,8 +6,10 @@
 SHELL := /bin/bash -o pipefail
 GO    ?= go
 
-# Tests that need one of these skip themselves where it is missing. `make test` installs it, and lets none skip.
-PROGRAMS := gcc:gcc git:git curl:curl nginx:nginx caddy:caddy chromium:chromium redis-server:redis-server spin:spin
+# Tests that need one of these programs skip themselves where it is missing. `make test` installs the packages behind the
+# colon, and lets no test skip.
+PROGRAMS := gcc:gcc,libc6-dev git:git curl:curl nginx:nginx caddy:caddy chromium:chromium,fonts-dejavu-core \
+            redis-server:redis-server spin:spin
 
 STATICCHECK := .bin/staticcheck
 
@@ -21,7 +23,7 @@ quick: lint
 	$(GO) test -short work
 
 lint: $(STATICCHECK)
-	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
+	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l .); [ -z "$$unformatted" ] || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet work
 	$(STATICCHECK) $$($(GO) list work)
 
@@ -30,7 +32,7 @@ $(STATICCHECK): tools/go.mod tools/go.sum
 	GOWORK=off $(GO) -C tools build -o ../$@ honnef.co/go/tools/cmd/staticcheck
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -count=1 -short -timeout 10m ./...
+	CGO_ENABLED=1 $(GO) test -race -count=1 -short -timeout 10m ./... ./cmd/... ./redislimit/... ./grpclimit/...
 
 # 32-bit machines: 64-bit atomics must be aligned, and no constant may need more than an int holds.
 portable:
@@ -44,11 +46,12 @@ bench:
 
 setup:
 	@missing=; for program in $(PROGRAMS); do \
-	  command -v $${program%%:*} >/dev/null || PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing+=" $${program##*:}"; \
+	  PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing+=" $${program##*:}"; \
 	done; \
-	if [ -n "$$missing" ]; then \
-	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
-	  echo "installing$$missing"; \
-	  { $$root apt-get update -qq && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >.bin.log 2>&1 \
-	  || { cat .bin.log; exit 1; }; rm -f .bin.log; \
-	fi
+	[ -n "$$missing" ] || exit 0; \
+	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	echo "installing$${missing//,/ }"; \
+	{ $$root apt-get update -qq && \
+	  $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $${missing//,/ }; } >.setup.log 2>&1 || \
+	{ cat .setup.log; exit 1; }; \
+	rm -f .setup.log

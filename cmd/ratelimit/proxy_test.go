@@ -35,6 +35,9 @@ func TestEachClientGetsExactlyWhatItsRuleGives(t *testing.T) {
 		{"sliding log", []string{"--limit", "30/5s", "--algorithm", "sliding_window_log"}, 80, 30, 60},
 		{"sliding counter", []string{"--limit", "30/minute", "--algorithm", "sliding_window_counter"}, 80, 30, 30},
 	} {
+		if testing.Short() {
+			c.each = 80
+		}
 		t.Run(c.name, func(t *testing.T) {
 			clock := &limittest.ManualClock{}
 			p := start(t, clock, append([]string{"proxy", "--trusted-proxy", "127.0.0.1"}, c.flags...)...)
