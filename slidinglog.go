@@ -122,6 +122,7 @@ func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64
 		switch {
 		case verdict == shard.Applied:
 			o, _ := l.log.Peek(&p, fresh, at, 0)
+			o.Remaining = p.Capacity() - n // as the first request left it, whoever came since
 			return logDecision(&p, o, window.LogAllowed)
 		case fresh != 0:
 			l.log.Release(&p, fresh)
