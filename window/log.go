@@ -43,13 +43,13 @@ func CompileLog(capacity, tokens, per int64) (LogParams, error) {
 		return LogParams{}, err
 	}
 	p := LogParams{capacity: capacity, length: length}
-	p.resolve(bits.Len64(uint64(capacity)))
+	p.resolve(uint8(bits.Len64(uint64(capacity))))
 	return p, nil
 }
 
 // resolve sets the bits of a total, and the finest unit of time that they leave room for.
-func (p *LogParams) resolve(width int) {
-	p.width = uint8(width)
+func (p *LogParams) resolve(width uint8) {
+	p.width = width
 	p.span = entry >> p.width
 	p.totals = 1<<p.width - 1
 	p.unit, p.round = 0, 0
@@ -89,13 +89,21 @@ func (p *LogParams) until(time uint64, base, now int64) int64 {
 	return base + int64((time+p.window)<<p.unit) - now
 }
 
+// New returns what Take tells of the first n requests of a key; of none of them, for n = 0.
+func (p *LogParams) New(at, n int64) LogOutcome {
+	o := LogOutcome{Limit: p.capacity, Remaining: p.capacity - n, At: p.clamp(at)}
+	if n > 0 {
+		o.ResetAfter = p.until(p.window+uint64(p.round), p.start(at), o.At)
+	}
+	return o
+}
+
 // Log holds the sliding logs of one limiter's keys. The key's word is a handle to its ring
 // and stays the same while the key is held; whatever a call changes, it changes in the
 // ring, or by putting another ring behind the handle. The zero value is empty.
 type Log struct {
 	handles
-	eras  atomic.Uint32
-	width atomic.Uint32 // the most bits that a total has had
+	newest atomic.Pointer[LogParams] // of the rules adopted
 }
 
 // LogVerdict is what became of a call.
@@ -107,61 +115,79 @@ const (
 	// LogGone: nothing is behind the word. If it still is the key's, the key is as if
 	// never seen.
 	LogGone
-	// LogStale: the key is under a newer rule than the call's params. Look it up again.
+	// LogStale: the key has been under two newer rules since the call found its params.
+	// Look it up again.
 	LogStale
 )
 
-// LogOutcome is what a call tells of the key, at the instant At: requests left; ns until n
-// of them can be taken (0: now; [Never]: n is more than the capacity); ns until the key is
-// as if never seen.
-type LogOutcome struct{ Remaining, RetryAfter, ResetAfter, At int64 }
+// LogOutcome is what a call tells of the key, at the instant At: the capacity; requests
+// left; ns until n of them can be taken (0: now; [Never]: n is more than the capacity); ns
+// until the key is as if never seen.
+type LogOutcome struct{ Limit, Remaining, RetryAfter, ResetAfter, At int64 }
 
-// Adopt returns p as the rule that follows all those adopted before; one call at a time. Its totals have as many bits as
-// theirs had, so that a key whose limit is lowered keeps what it has recorded, however much that is.
+// Adopt returns p as the rule that follows all those adopted before; one call at a time, and
+// not before every key is under the rule adopted last. Its totals have as many bits as theirs
+// had, so that a key whose limit is lowered keeps what it has recorded, however much that is.
 func (l *Log) Adopt(p LogParams) LogParams {
-	l.width.Store(max(l.width.Load(), uint32(p.width)))
-	p.resolve(int(l.width.Load()))
-	p.era = l.eras.Add(1)
+	p.era = 1
+	if last := l.newest.Load(); last != nil {
+		p.era = last.era + 1
+		p.resolve(max(p.width, last.width))
+	}
+	l.newest.Store(&p)
 	return p
 }
 
-// New returns a new word, of a key of which n requests were admitted at the instant at; 0
-// if 2^28 keys are held. 0 < n <= capacity. Until a map holds it, Renew may change it and
-// Release takes it back.
+// New returns a new word, of a key of which n requests were admitted at the instant at; 0 if
+// 2^28 keys are held. 0 < n <= capacity. Release takes it back.
 func (l *Log) New(p *LogParams, at, n int64) uint64 {
 	id := l.alloc()
-	if id != 0 {
-		l.publish(p.first(id, at, n))
+	if id == 0 {
+		return 0
 	}
-	return id
-}
-
-// first returns a ring with one entry.
-func (p *LogParams) first(id uint64, at, n int64) *ring {
 	r := newRing(id, p.start(at), p, 1)
 	r.put(r.mask(), (p.window+uint64(p.round))<<p.width|uint64(n))
 	r.hint.Store(uint64(r.mask()-1) << 32)
-	return r
+	l.publish(r)
+	return id
 }
 
 // under tells that r exists and is under p's rule.
 func (r *ring) under(p *LogParams) bool { return r != nil && r.era == p.era }
 
-// missed tells why a ring isn't the one asked for.
-func (r *ring) missed() LogVerdict {
+// switched returns the rule of a ring that isn't under its caller's: the newest. Every key
+// switches to it once, when its ring does, and before a table shows it. Otherwise nil, and why.
+func (l *Log) switched(r *ring) (*LogParams, LogVerdict) {
 	if r == nil {
-		return LogGone
+		return nil, LogGone
 	}
-	return LogStale
+	if p := l.newest.Load(); p != nil && r.under(p) {
+		return p, LogAllowed
+	}
+	return nil, LogStale
+}
+
+// find returns the ring behind word and the rule that it is under. Otherwise nil, and why.
+func (l *Log) find(p *LogParams, word uint64) (*ring, *LogParams, LogVerdict) {
+	r := l.ring(word)
+	if r.under(p) {
+		return r, p, LogAllowed
+	}
+	p, verdict := l.switched(r)
+	if p == nil {
+		r = nil
+	}
+	return r, p, verdict
 }
 
 // Try admits n requests at the instant at, all or none. 0 < n <= capacity.
-func (l *Log) Try(p *LogParams, word uint64, at, n int64) LogVerdict {
-	at = min(at, p.horizon)
+func (l *Log) Try(p *LogParams, word uint64, at, n int64) (verdict LogVerdict) {
 	for {
 		r := l.ring(word)
 		if !r.under(p) {
-			return r.missed()
+			if p, verdict = l.switched(r); p == nil {
+				return verdict
+			}
 		}
 		v := r.look(p, at)
 		switch {
@@ -181,51 +207,45 @@ func (l *Log) Try(p *LogParams, word uint64, at, n int64) LogVerdict {
 
 // Take is Try with an outcome.
 func (l *Log) Take(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdict) {
-	at = min(at, p.horizon)
 	for {
-		r := l.ring(word)
-		if !r.under(p) {
-			return LogOutcome{}, r.missed()
-		}
-		v := r.look(p, at)
-		left := r.room(p, v) - n
-		if left < 0 {
-			o := r.outcome(p, v, at, n)
-			if r.true(v) {
-				return o, LogRefused
-			}
-			continue
-		}
-		if !r.fits(p, v) && r.unfit(p, v) {
-			if !l.replace(r, v, p, at, change{take: n}) {
-				continue
-			}
-		} else if !r.record(p, v, n) {
-			continue
-		}
-		now := r.counted(v, at)
-		end := p.until(v.now+uint64(p.round), r.base, now)
-		return LogOutcome{Remaining: left, ResetAfter: end, At: now}, LogAllowed
-	}
-}
-
-// Peek tells what Take would say of n requests, and takes nothing. Any n.
-func (l *Log) Peek(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdict) {
-	at = min(at, p.horizon)
-	for {
-		r := l.ring(word)
-		if !r.under(p) {
-			return LogOutcome{}, r.missed()
+		r, p, verdict := l.find(p, word)
+		if r == nil {
+			return LogOutcome{}, verdict
 		}
 		v := r.look(p, at)
 		o := r.outcome(p, v, at, n)
-		if !r.true(v) {
-			continue
+		switch {
+		case o.RetryAfter > 0:
+			if r.true(v) {
+				return o, LogRefused
+			}
+		case !r.fits(p, v) && r.unfit(p, v):
+			if l.replace(r, v, p, at, change{take: n}) {
+				return o, LogAllowed
+			}
+		case r.record(p, v, n):
+			return o, LogAllowed
 		}
-		if o.Remaining < n {
+	}
+}
+
+// Peek tells what Take would say of n requests, and takes nothing. n = 0 tells of the key as
+// it is.
+func (l *Log) Peek(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdict) {
+	for {
+		r, p, verdict := l.find(p, word)
+		if r == nil {
+			return LogOutcome{}, verdict
+		}
+		v := r.look(p, at)
+		o := r.outcome(p, v, at, n)
+		switch {
+		case !r.true(v):
+		case o.RetryAfter > 0:
 			return o, LogRefused
+		default:
+			return o, LogAllowed
 		}
-		return o, LogAllowed
 	}
 }
 
@@ -234,12 +254,12 @@ func (l *Log) Peek(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdi
 func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
 	c := change{refund: n, at: at}
 	for {
-		r := l.ring(word)
-		if !r.under(p) {
-			return r.missed()
+		r, p, verdict := l.find(p, word)
+		if r == nil {
+			return verdict
 		}
 		v := r.look(p, at)
-		if _, _, left := r.replay(v, p, p.start(r.counted(v, at)), c, nil); left < n {
+		if _, _, left := r.replay(v, p, p.start(r.counted(p, v, at)), c, nil); left < n {
 			if l.replace(r, v, p, at, c) {
 				return LogAllowed
 			}
@@ -251,3 +271,6 @@ func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
 
 // Holds tells whether there is a log behind word, under whatever rule.
 func (l *Log) Holds(word uint64) bool { return l.ring(word) != nil }
+
+// Bytes returns the memory that logs take.
+func (l *Log) Bytes() int64 { return l.bytes.Load() }

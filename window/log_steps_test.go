@@ -27,13 +27,13 @@ type logTable struct {
 }
 
 const (
-	gone   = 1 << 62 // the map's EVICTED
-	frozen = 1 << 63
+	wordGone   = 1 << 62 // the map's EVICTED
+	wordFrozen = 1 << 63
 )
 
-// An op is a call, what it answered, and what the twin does: it answers, and is told what
+// An logOp is a call, what it answered, and what the twin does: it answers, and is told what
 // the call did answer.
-type op struct {
+type logOp struct {
 	name   string
 	run    func(w *logWorld) (answer any)
 	twin   func(w *logTwin, got any) (answer any, next *logTwin)
@@ -55,11 +55,11 @@ func (w *logWorld) locate() (*logTable, uint64) {
 		ringStep(nil)
 		next := t.next.Load()
 		switch {
-		case word >= frozen:
+		case word >= wordFrozen:
 			w.carry(t, next, word)
 			t = next
-		case next != nil && (word == 0 || word >= gone):
-			cas(&t.word, word, word|frozen)
+		case next != nil && (word == 0 || word >= wordGone):
+			cas(&t.word, word, word|wordFrozen)
 		default:
 			return t, word
 		}
@@ -67,7 +67,7 @@ func (w *logWorld) locate() (*logTable, uint64) {
 }
 
 func (w *logWorld) carry(t, next *logTable, word uint64) {
-	if word &^= frozen; word != 0 && word < gone {
+	if word &^= wordFrozen; word != 0 && word < wordGone {
 		cas(&next.word, 0, w.Convert(word, &t.rule, &next.rule))
 	}
 }
@@ -83,7 +83,7 @@ func (w *logWorld) at(at int64) int64 {
 func (w *logWorld) held(at int64, f func(p *LogParams, word uint64, at int64) LogVerdict) (*logTable, uint64, bool) {
 	for dead := uint64(0); ; {
 		t, word := w.locate()
-		if word == 0 || word >= gone || word == dead {
+		if word == 0 || word >= wordGone || word == dead {
 			return t, word, false
 		}
 		switch f(&t.rule, word, w.at(at)) {
@@ -96,8 +96,8 @@ func (w *logWorld) held(at int64, f func(p *LogParams, word uint64, at int64) Lo
 	}
 }
 
-func take(at, n int64) op {
-	return op{
+func takeOp(at, n int64) logOp {
+	return logOp{
 		name: fmt.Sprintf("take %d at %d", n, at),
 		run: func(w *logWorld) any {
 			for {
@@ -123,8 +123,8 @@ func take(at, n int64) op {
 	}
 }
 
-func peek(at, n int64) op {
-	return op{
+func peekOp(at, n int64) logOp {
+	return logOp{
 		name: fmt.Sprintf("peek %d at %d", n, at),
 		run: func(w *logWorld) (answer any) {
 			t, _, held := w.held(at, func(p *LogParams, word uint64, at int64) LogVerdict {
@@ -133,7 +133,7 @@ func peek(at, n int64) op {
 				return verdict
 			})
 			if !held {
-				answer = LogOutcome{Remaining: t.rule.capacity, At: w.at(at)}
+				answer = t.rule.New(w.at(at), n)
 			}
 			return answer
 		},
@@ -141,8 +141,8 @@ func peek(at, n int64) op {
 	}
 }
 
-func refund(n, at int64) op {
-	return op{
+func refundOp(n, at int64) logOp {
+	return logOp{
 		name: fmt.Sprintf("refund %d at %d", n, at),
 		run: func(w *logWorld) any {
 			w.held(at, func(p *LogParams, word uint64, _ int64) LogVerdict { return w.Refund(p, word, n, at) })
@@ -154,19 +154,19 @@ func refund(n, at int64) op {
 
 // evict lets the key go if it is idle, and tells whether it has raised the mark.
 func (w *logWorld) evict(t *logTable, word uint64, at int64) bool {
-	if word == 0 || word >= gone || w.IdleAt(&t.rule, word) > at {
+	if word == 0 || word >= wordGone || w.IdleAt(&t.rule, word) > at {
 		return false
 	}
 	ringStep(nil)
 	w.mark.Store(max(w.mark.Load(), at))
 	if w.Retire(&t.rule, word, at) {
-		cas(&t.word, word, word|gone)
+		cas(&t.word, word, word|wordGone)
 	}
 	return true
 }
 
-func evict(at int64) op {
-	return op{
+func evictOp(at int64) logOp {
+	return logOp{
 		name: fmt.Sprintf("evict at %d", at),
 		run: func(w *logWorld) any {
 			t, word := w.locate()
@@ -181,16 +181,16 @@ func evict(at int64) op {
 	}
 }
 
-func reset() op {
-	return op{
+func resetOp() logOp {
+	return logOp{
 		name: "reset",
 		run: func(w *logWorld) any {
 			for {
 				t, word := w.locate()
-				if word == 0 || word >= gone {
+				if word == 0 || word >= wordGone {
 					return nil
 				}
-				if cas(&t.word, word, gone|1) {
+				if cas(&t.word, word, wordGone|1) {
 					w.Release(nil, word)
 					return nil
 				}
@@ -204,8 +204,8 @@ func reset() op {
 	}
 }
 
-func setRule(floor, capacity, window int64) op {
-	return op{
+func ruleOp(floor, capacity, window int64) logOp {
+	return logOp{
 		name: fmt.Sprintf("%d per %d from %d", capacity, window, floor),
 		run: func(w *logWorld) any {
 			p, _ := CompileLog(capacity, capacity, window)
@@ -216,14 +216,16 @@ func setRule(floor, capacity, window int64) op {
 			w.mark.Store(max(w.mark.Load(), floor))
 			ringStep(nil)
 			t.next.Store(next)
-			for word := uint64(0); word < frozen; {
+			for word := uint64(0); word < wordFrozen; {
 				ringStep(nil)
 				word = t.word.Load()
-				w.evict(t, word&^frozen, floor)
-				if word < frozen && cas(&t.word, word, word|frozen) {
-					word |= frozen
+				if !w.evict(t, word, floor) && word != 0 && word < wordGone {
+					w.Convert(word, &t.rule, &next.rule) // before the freeze, as a map may
 				}
-				if word >= frozen {
+				if word < wordFrozen && cas(&t.word, word, word|wordFrozen) {
+					word |= wordFrozen
+				}
+				if word >= wordFrozen {
 					w.carry(t, next, word)
 				}
 			}
@@ -239,38 +241,38 @@ func setRule(floor, capacity, window int64) op {
 }
 
 func TestLogSteps(t *testing.T) {
-	one := func(at int64, times int) (setup []op) { return slices.Repeat([]op{take(at, 1)}, times) }
+	one := func(at int64, times int) (setup []logOp) { return slices.Repeat([]logOp{takeOp(at, 1)}, times) }
 	tests := []struct {
 		name             string
 		capacity, window int64
-		setup, calls     []op
+		setup, calls     []logOp
 		most             int // interruptions
 	}{
-		{"the last token", 2, 10, one(0, 1), []op{take(5, 1), take(6, 1)}, always},
-		{"the last token, three", 3, 10, one(0, 2), []op{take(5, 1), take(6, 1), take(4, 1)}, always},
-		{"cost 2", 3, 10, one(0, 1), []op{take(5, 2), take(5, 1)}, always},
-		{"an entry leaves", 2, 10, one(0, 2), []op{take(9, 1), take(10, 1)}, always},
-		{"entries leave for some", 2, 10, append(one(0, 1), one(1, 1)...), []op{take(10, 1), take(11, 2), take(3, 1)}, always},
-		{"all leave", 3, 10, one(0, 3), []op{take(12, 2), take(10, 2), peek(11, 1)}, always},
-		{"over the seam of a lap", 2, 10, append(append(one(0, 2), one(10, 2)...), one(20, 1)...), []op{take(21, 1), take(20, 1), peek(22, 1)}, always},
-		{"the ring grows", 9, 10, one(0, 3), []op{take(1, 1), take(2, 1)}, always},
-		{"the ring grows under three", 5, 10, one(0, 3), []op{take(1, 1), take(1, 1), take(2, 2)}, 3},
-		{"a refund and a take", 2, 10, append(one(0, 1), one(1, 1)...), []op{refund(1, 0), take(2, 1)}, always},
-		{"a refund and two takes", 2, 10, append(one(0, 1), one(1, 1)...), []op{refund(1, 1), take(2, 1), take(10, 1)}, 3},
-		{"refunds of one instant", 3, 10, one(0, 3), []op{refund(1, 0), refund(1, 0)}, always},
-		{"refunds and a peek", 3, 10, one(0, 3), []op{refund(1, 0), refund(2, 0), peek(1, 3)}, 2},
-		{"an idle key goes", 2, 10, one(0, 1), []op{evict(10), take(10, 2)}, always},
-		{"an idle key goes, and a late call comes", 2, 10, one(0, 2), []op{evict(10), take(9, 2), take(12, 1)}, 2},
-		{"a key is emptied, and goes", 2, 10, one(0, 1), []op{evict(3), refund(1, 0), take(3, 2)}, 3},
-		{"two evictions", 2, 10, one(0, 1), []op{evict(10), evict(11), take(10, 2)}, 2},
-		{"a reset", 2, 10, one(0, 2), []op{reset(), take(1, 2), take(1, 1)}, always},
-		{"a reset while the ring grows", 5, 10, one(0, 3), []op{reset(), take(1, 2), evict(1)}, 3},
-		{"lowered", 4, 10, one(0, 2), []op{setRule(1, 2, 10), take(1, 1)}, 4},
-		{"lowered under two", 4, 10, one(0, 2), []op{setRule(1, 3, 10), take(1, 1), take(2, 1)}, 2},
-		{"raised while refused", 2, 10, one(0, 2), []op{setRule(1, 4, 10), take(2, 1), refund(1, 0)}, 2},
-		{"a longer window, and growth", 4, 10, one(0, 3), []op{setRule(1, 5, 20), take(2, 1), take(3, 1)}, 2},
-		{"a new rule for an idle key", 2, 10, one(0, 1), []op{setRule(10, 2, 5), evict(10), take(10, 1)}, 2},
-		{"a new key", 2, 10, nil, []op{take(0, 1), take(1, 1), take(1, 1)}, always},
+		{"the last token", 2, 10, one(0, 1), []logOp{takeOp(5, 1), takeOp(6, 1)}, always},
+		{"the last token, three", 3, 10, one(0, 2), []logOp{takeOp(5, 1), takeOp(6, 1), takeOp(4, 1)}, always},
+		{"cost 2", 3, 10, one(0, 1), []logOp{takeOp(5, 2), takeOp(5, 1)}, always},
+		{"an entry leaves", 2, 10, one(0, 2), []logOp{takeOp(9, 1), takeOp(10, 1)}, always},
+		{"entries leave for some", 2, 10, append(one(0, 1), one(1, 1)...), []logOp{takeOp(10, 1), takeOp(11, 2), takeOp(3, 1)}, always},
+		{"all leave", 3, 10, one(0, 3), []logOp{takeOp(12, 2), takeOp(10, 2), peekOp(11, 1)}, always},
+		{"over the seam of a lap", 2, 10, append(append(one(0, 2), one(10, 2)...), one(20, 1)...), []logOp{takeOp(21, 1), takeOp(20, 1), peekOp(22, 1)}, always},
+		{"the ring grows", 9, 10, one(0, 3), []logOp{takeOp(1, 1), takeOp(2, 1)}, always},
+		{"the ring grows under three", 5, 10, one(0, 3), []logOp{takeOp(1, 1), takeOp(1, 1), takeOp(2, 2)}, 3},
+		{"a refund and a take", 2, 10, append(one(0, 1), one(1, 1)...), []logOp{refundOp(1, 0), takeOp(2, 1)}, always},
+		{"a refund and two takes", 2, 10, append(one(0, 1), one(1, 1)...), []logOp{refundOp(1, 1), takeOp(2, 1), takeOp(10, 1)}, 3},
+		{"refunds of one instant", 3, 10, one(0, 3), []logOp{refundOp(1, 0), refundOp(1, 0)}, always},
+		{"refunds and a peek", 3, 10, one(0, 3), []logOp{refundOp(1, 0), refundOp(2, 0), peekOp(1, 3)}, 2},
+		{"an idle key goes", 2, 10, one(0, 1), []logOp{evictOp(10), takeOp(10, 2)}, always},
+		{"an idle key goes, and a late call comes", 2, 10, one(0, 2), []logOp{evictOp(10), takeOp(9, 2), takeOp(12, 1)}, 2},
+		{"a key is emptied, and goes", 2, 10, one(0, 1), []logOp{evictOp(3), refundOp(1, 0), takeOp(3, 2)}, 3},
+		{"two evictions", 2, 10, one(0, 1), []logOp{evictOp(10), evictOp(11), takeOp(10, 2)}, 2},
+		{"a reset", 2, 10, one(0, 2), []logOp{resetOp(), takeOp(1, 2), takeOp(1, 1)}, always},
+		{"a reset while the ring grows", 5, 10, one(0, 3), []logOp{resetOp(), takeOp(1, 2), evictOp(1)}, 3},
+		{"lowered", 4, 10, one(0, 2), []logOp{ruleOp(1, 2, 10), takeOp(1, 1)}, 4},
+		{"lowered under two", 4, 10, one(0, 2), []logOp{ruleOp(1, 3, 10), takeOp(1, 1), takeOp(2, 1)}, 2},
+		{"raised while refused", 2, 10, one(0, 2), []logOp{ruleOp(1, 4, 10), takeOp(2, 1), refundOp(1, 0)}, 2},
+		{"a longer window, and growth", 4, 10, one(0, 3), []logOp{ruleOp(1, 5, 20), takeOp(2, 1), takeOp(3, 1)}, 2},
+		{"a new rule for an idle key", 2, 10, one(0, 1), []logOp{ruleOp(10, 2, 5), evictOp(10), takeOp(10, 1)}, 2},
+		{"a new key", 2, 10, nil, []logOp{takeOp(0, 1), takeOp(1, 1), takeOp(1, 1)}, always},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,10 +282,11 @@ func TestLogSteps(t *testing.T) {
 	}
 }
 
-func begin(t *testing.T, capacity, window int64, setup, calls []op) trial {
+func begin(t *testing.T, capacity, window int64, setup, calls []logOp) trial {
 	p, err := CompileLog(capacity, capacity, window)
 	require.NoError(t, err)
 	w := &logWorld{}
+	p = w.Adopt(p)
 	w.table.Store(&logTable{rule: p})
 	w.mark.Store(-100)
 	twin := newLogTwin(capacity, window, 0)
@@ -298,12 +301,12 @@ func begin(t *testing.T, capacity, window int64, setup, calls []op) trial {
 	}
 	return trial{bodies, w.slots, w.rest, w.final, func(s *schedule) {
 		// what is left afterwards must agree as well
-		last := []op{peek(5, 1), peek(15, 1)}
+		last := []logOp{peekOp(5, 1), peekOp(15, 1)}
 		for i := range last {
 			last[i].answer = last[i].run(w)
 		}
 		if !linear(s, twin, calls, last) {
-			message := fmt.Sprint("no order of the calls explains this:\n")
+			message := "no order of the calls explains this:\n"
 			for _, o := range append(calls, last...) {
 				message += fmt.Sprintf("%s: %+v\n", o.name, o.answer)
 			}
@@ -314,7 +317,7 @@ func begin(t *testing.T, capacity, window int64, setup, calls []op) trial {
 
 // linear tells whether some order of the calls, in which none comes before one that had
 // returned when it started, makes the twin answer as they did.
-func linear(s *schedule, twin *logTwin, calls, last []op) bool {
+func linear(s *schedule, twin *logTwin, calls, last []logOp) bool {
 	var try func(twin *logTwin, done []bool, rest int) bool
 	try = func(twin *logTwin, done []bool, rest int) bool {
 		for i, o := range calls {
@@ -358,13 +361,13 @@ func (w *logWorld) slots() (h uint64) {
 func (w *logWorld) rest() (h uint64) {
 	for t := w.table.Load(); t != nil; t = t.next.Load() {
 		word := t.word.Load()
-		if r := w.ring(word &^ (gone | frozen)); r != nil && !slices.Contains(w.rings, r) {
+		if r := w.ring(word &^ (wordGone | wordFrozen)); r != nil && !slices.Contains(w.rings, r) {
 			w.rings = append(w.rings, r)
 		}
 		h = mix(h, word)
 	}
 	h = mix(h, uint64(w.mark.Load()))
-	return mix(h, uint64(w.eras.Load())<<32|uint64(len(w.rings)))
+	return mix(h, uint64(w.newest.Load().era)<<32|uint64(len(w.rings)))
 }
 
 // final tells whether slot is one of a ring that is sealed.

@@ -60,7 +60,7 @@ func (w *logTwin) take(at, n int64) bool {
 	if w.used(units)+n > w.capacity {
 		return false
 	}
-	w.admitted = append(w.admitted, admission{w.last(units), n})
+	w.admitted = append(slices.Clip(w.admitted), admission{w.last(units), n})
 	w.seen = units
 	return true
 }
@@ -79,9 +79,13 @@ func (w *logTwin) refund(n, at int64) {
 	w.admitted = slices.DeleteFunc(w.admitted, func(a admission) bool { return a.tokens == 0 })
 }
 
+// outcome tells what a take of n at the instant at would; of none, what there is.
 func (w *logTwin) outcome(at, n int64) LogOutcome {
+	if after := *w; n > 0 && after.take(at, n) {
+		return after.outcome(at, 0)
+	}
 	units := w.units(at)
-	o := LogOutcome{Remaining: max(w.capacity-w.used(units), 0), At: max(at, units*w.unit)}
+	o := LogOutcome{Limit: w.capacity, Remaining: max(w.capacity-w.used(units), 0), At: max(at, units*w.unit)}
 	if n > w.capacity {
 		o.RetryAfter = Never
 	} else if n > o.Remaining {

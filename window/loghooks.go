@@ -16,17 +16,16 @@ func (l *Log) Rebase(p *LogParams, floor int64) LogParams {
 func (l *Log) Horizon(*LogParams) int64 { return math.MaxInt64 }
 
 // IdleAt returns the first instant at which the key is as if never seen. Of a key that is
-// under a newer rule than p it knows nothing, and says never.
+// under a rule that p's table has missed it knows nothing, and says never.
 func (l *Log) IdleAt(p *LogParams, word uint64) int64 {
-	r := l.ring(word)
-	if r == nil {
+	r, p, verdict := l.find(p, word)
+	switch verdict {
+	case LogGone:
 		return math.MinInt64
-	}
-	if !r.under(p) {
+	case LogStale:
 		return math.MaxInt64
 	}
-	v := r.look(p, p.clamp(math.MinInt64))
-	return p.until(r.time(v.last), r.base, 0)
+	return p.until(r.time(r.look(p, math.MinInt64).last), r.base, 0)
 }
 
 // Limited tells that one more request would be refused at the instant at.
@@ -35,17 +34,16 @@ func (l *Log) Limited(p *LogParams, word uint64, at int64) bool {
 	return verdict == LogRefused
 }
 
-// Convert puts the key under the rule `to`, and returns word. The entries that are known
-// and in the new window count, also where they exceed the new capacity: then nothing more fits. Of several calls one
-// changes it.
+// Convert puts the key under the rule `to`, and returns word. The entries that are known and
+// in the new window count, also where they exceed the new capacity: then nothing more fits.
+// Of several calls one changes it.
 func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
 	for from.era != to.era {
 		r := l.ring(word)
 		if !r.under(from) { // gone, or done
 			break
 		}
-		v := r.look(from, to.floor)
-		l.replace(r, v, to, to.floor, change{})
+		l.replace(r, r.look(from, to.floor), to, to.floor, change{})
 	}
 	return word
 }
@@ -54,9 +52,9 @@ func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
 // can charge it afterwards. It tells whether nothing is there now.
 func (l *Log) Retire(p *LogParams, word uint64, at int64) bool {
 	for {
-		r := l.ring(word)
-		if !r.under(p) {
-			return r == nil
+		r, p, verdict := l.find(p, word)
+		if r == nil {
+			return verdict == LogGone
 		}
 		v := r.look(p, at)
 		if r.room(p, v) < p.capacity {

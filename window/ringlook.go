@@ -38,7 +38,7 @@ func (r *ring) look(p *LogParams, at int64) (v view) {
 	v.last &= entry
 
 	v.now = p.window
-	if at > r.base {
+	if at = min(at, p.horizon); at > r.base {
 		v.now = max(v.now, uint64(at-r.base)>>(p.unit&63))
 	}
 	if newest := r.time(v.last); v.now+uint64(p.round) < newest {

@@ -21,7 +21,7 @@ func (r *ring) seal(v view) bool {
 
 // successor returns a ring that says what r says, changed by c.
 func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
-	base := to.start(r.counted(v, at))
+	base := to.start(r.counted(to, v, at))
 	entries, total, _ := r.replay(v, to, base, c, nil)
 	if c.take > 0 {
 		entries++
@@ -74,21 +74,26 @@ func (r *ring) replay(v view, to *LogParams, base int64, c change, keep func(tim
 }
 
 // counted returns the instant that a call at the instant at counts at.
-func (r *ring) counted(v view, at int64) int64 {
-	return max(at, r.base+int64(v.now<<r.unit))
+func (r *ring) counted(p *LogParams, v view, at int64) int64 {
+	return max(min(at, p.horizon), r.base+int64(v.now<<r.unit))
 }
 
-// outcome tells of the key what was seen, and when n tokens can be taken.
+// outcome tells of the key when n tokens have been taken, or when they can be.
 func (r *ring) outcome(p *LogParams, v view, at, n int64) LogOutcome {
-	o := LogOutcome{Remaining: max(r.room(p, v), 0), At: r.counted(v, at)}
-	if o.Remaining < p.capacity {
-		o.ResetAfter = p.until(r.time(v.last), r.base, o.At)
-	}
+	room, now := r.room(p, v), r.counted(p, v, at)
+	o := LogOutcome{Limit: p.capacity, Remaining: max(room, 0), At: now}
+	newest := r.time(v.last)
 	switch {
 	case n > p.capacity:
 		o.RetryAfter = Never
-	case n > o.Remaining:
-		o.RetryAfter = p.until(r.time(r.enough(p, v, n)), r.base, o.At)
+	case n > 0 && n > room:
+		o.RetryAfter = p.until(r.time(r.enough(p, v, n)), r.base, now)
+	case n > 0:
+		o.Remaining -= n
+		newest = v.now + uint64(p.round)
+	}
+	if o.Remaining < p.capacity {
+		o.ResetAfter = p.until(newest, r.base, now)
 	}
 	return o
 }

@@ -7,6 +7,9 @@
    before it is taken away or replaced, so its successor is worked out in the step that puts it
    there: nothing about a sealed ring can change before.
 
+   -DONLY=takes, laps, refunds, tworefunds, retires or all: these calls only. -DFEW: fewer
+   instants, and no hints. -DCALLS=1: the last taker takes once.
+
    Faults planted by -D, each of which must be found:
    LASTFIRST  the newest entry is read before the oldest
    UNCHECKED  a refusal isn't confirmed by another load
@@ -19,6 +22,9 @@
 #define CAP 2
 #endif
 #define W 2
+#ifndef CALLS
+#define CALLS 2			/* of the last taker, one after another */
+#endif
 #define T 8			/* instants are below */
 #define S 512
 #define L 256
@@ -256,29 +262,22 @@ again:	r = here;
 done:	running--
 }
 
+/* which calls there are */
+inline takes()      { running = 3; run taker(1, 1); run taker(1, 1); run taker(2, 1) }
+inline laps()       { running = 2; run taker(1, 2); run taker(1, 3) }
+inline refunds()    { running = 3; run refunder(1, 2); run taker(1, 1); run taker(1, CALLS) }
+inline tworefunds() { running = 3; run refunder(1, 2); run refunder(1, 3); run taker(1, CALLS) }
+inline retires()    { running = 3; run retirer(4); run taker(2, 1); run taker(1, CALLS) }
+inline all()        { running = 3; run retirer(4); run refunder(1, 2); run taker(1, CALLS) }
+
 init {
 	atomic {
 		/* one entry, of one token at 2, in a ring of two slots */
 		sz[1] = 2; AT(1,1) = 2*8+1; granted[2] = 1; newest = 2;
-		running = 0;
-#ifdef TAKES
-		running = running+3; run taker(1, 1); run taker(1, 1); run taker(2, 1);
+#ifdef ONLY
+		ONLY()
+#else
+		if :: takes() :: laps() :: refunds() :: tworefunds() :: retires() :: all() fi
 #endif
-#ifdef LAPS
-		running = running+2; run taker(1, 2); run taker(1, 3);
-#endif
-#ifdef REFUNDS
-		running = running+3; run refunder(1, 2); run taker(1, 1); run taker(1, 2);
-#endif
-#ifdef TWOREFUNDS
-		running = running+3; run refunder(1, 2); run refunder(1, 3); run taker(1, 2);
-#endif
-#ifdef RETIRES
-		running = running+3; run retirer(4); run taker(2, 1); run taker(1, 2);
-#endif
-#ifdef ALL
-		running = running+3; run retirer(4); run refunder(1, 2); run taker(1, 2);
-#endif
-		skip
 	}
 }
