@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,6 +49,8 @@ func (s *Service) Ready() bool { return s.ready.Load() }
 
 // Run serves until ctx is done or a signal says so, and returns nil then.
 func (s *Service) Run(ctx context.Context) error {
+	floor := heapFloor()
+	defer runtime.KeepAlive(floor)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
