@@ -84,8 +84,8 @@ func (l *SlidingWindowLogLimiter) take(hash uint64, key string, n, now int64) De
 	if word, table := l.keys.Find(hash, key); word != nil {
 		old := word.Load()
 		if at, ok := table.At(now); ok && shard.Live(old) && inRange(n, table.Params.Capacity()) {
-			if o, v := l.log.Take(&table.Params, old, at, n); v <= window.LogRefused {
-				return logDecision(&table.Params, o, v)
+			if o, v := l.log.Take(&table.Params, old, at, n); v == window.LogAllowed || v == window.LogRefused {
+				return logDecision(o, v)
 			}
 		}
 	}
@@ -98,53 +98,49 @@ func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64
 	if !inRange(n, l.rule.Load().Capacity) || len(key) > MaxKeyLen {
 		return l.peekAt(key, n, now) // which takes nothing: a refusal, or n = 0
 	}
+	var gone uint64 // a word that no log is behind any more
 	for {
 		var held, fresh uint64
 		var p window.LogParams
 		var at int64
 		verdict := l.keys.Update(hash, key, now, shard.Create, func(params *window.LogParams, word uint64, instant int64) (uint64, bool) {
 			p, at = *params, instant
-			if fresh != 0 {
-				l.log.Release(&p, fresh)
-				fresh = 0
+			l.log.Discard(fresh)
+			held, fresh = 0, 0
+			switch {
+			case word != 0 && word != gone:
+				held = word // if nothing is behind it, ask again: the instant must come after that was seen
+			case n <= p.Capacity():
+				fresh = l.log.New(&p, at, n)
 			}
-			held = 0
-			if n > p.Capacity() {
-				return 0, false
-			}
-			if word != 0 && l.log.Holds(word) {
-				held = word
-				return 0, false
-			}
-			fresh = l.log.New(&p, at, n)
 			return fresh, fresh != 0
 		})
-		switch {
-		case verdict == shard.Applied:
-			o, _ := l.log.Peek(&p, fresh, at, 0)
-			o.Remaining = p.Capacity() - n // as the first request left it, whoever came since
-			return logDecision(&p, o, window.LogAllowed)
-		case fresh != 0:
-			l.log.Release(&p, fresh)
-			return l.overflow(verdict, Decision{}, n, now)
-		case verdict != shard.Declined:
-			return l.overflow(verdict, Decision{}, n, now)
-		case held == 0: // the rule has changed meanwhile, or the limiter holds all the logs that it can
-			return l.peekAt(key, n, now)
+		if verdict == shard.Applied {
+			return logDecision(p.New(at, n), window.LogAllowed)
 		}
-		if o, v := l.log.Take(&p, held, at, n); v <= window.LogRefused {
-			return logDecision(&p, o, v)
+		l.log.Discard(fresh)
+		if held == 0 {
+			if verdict == shard.Declined && n <= p.Capacity() {
+				verdict = shard.Denied // no more logs can be held
+			}
+			if verdict == shard.Declined {
+				return l.peekAt(key, n, now) // the rule has changed, and n is out of range
+			}
+			return l.overflow(verdict, Decision{}, n, now)
+		}
+		o, v := l.log.Take(&p, held, at, n)
+		switch v {
+		case window.LogAllowed, window.LogRefused:
+			return logDecision(o, v)
+		case window.LogGone:
+			gone = held
 		}
 	}
 }
 
 // logDecision is the Decision that a log's outcome stands for.
-func logDecision(p *window.LogParams, o window.LogOutcome, v window.LogVerdict) Decision {
-	d := Decision{Allowed: v == window.LogAllowed, Limit: p.Capacity(), Remaining: o.Remaining, ResetAfter: time.Duration(o.ResetAfter), At: o.At}
-	if !d.Allowed {
-		d.RetryAfter = time.Duration(o.RetryAfter)
-	}
-	return d
+func logDecision(o window.LogOutcome, v window.LogVerdict) Decision {
+	return Decision{v == window.LogAllowed, o.Limit, o.Remaining, time.Duration(o.RetryAfter), time.Duration(o.ResetAfter), o.At}
 }
 
 // Peek returns what Take would say.
@@ -159,25 +155,22 @@ func (l *SlidingWindowLogLimiter) peekAt(key string, n, now int64) Decision {
 	}
 	for {
 		word, p, at := l.locate(key, now)
-		var o window.LogOutcome
-		v := window.LogGone
-		if word != 0 {
-			o, v = l.log.Peek(&p, word, at, max(n, 0))
+		limit := p.Capacity()
+		ask := n
+		if !inRange(n, limit) {
+			ask = 0
 		}
-		if v == window.LogStale {
+		o, v := l.log.Peek(&p, word, at, ask)
+		switch v {
+		case window.LogStale:
 			continue
+		case window.LogGone:
+			o, v = p.New(at, ask), window.LogAllowed
 		}
-		if v == window.LogGone {
-			o, v = window.LogOutcome{Remaining: p.Capacity(), At: at}, window.LogAllowed
+		if n != ask {
+			o.RetryAfter, v = int64(Never), window.LogRefused
 		}
-		if n < 0 || n > p.Capacity() {
-			v, o.RetryAfter = window.LogRefused, int64(Never)
-		}
-		if n > 0 && v == window.LogAllowed {
-			o.Remaining -= n
-			o.ResetAfter = int64(l.rule.Load().Window())
-		}
-		return logDecision(&p, o, v)
+		return logDecision(o, v)
 	}
 }
 
@@ -214,4 +207,11 @@ func (l *SlidingWindowLogLimiter) RefundAt(key string, n, at int64) {
 			return
 		}
 	}
+}
+
+// Stats returns counts since the start.
+func (l *SlidingWindowLogLimiter) Stats() Stats {
+	s := l.base.Stats()
+	s.Bytes += l.log.Bytes()
+	return s
 }

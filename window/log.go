@@ -104,6 +104,7 @@ func (p *LogParams) New(at, n int64) LogOutcome {
 type Log struct {
 	handles
 	newest atomic.Pointer[LogParams] // of the rules adopted
+	spare  atomic.Uint64             // a word that wasn't needed; 0: none
 }
 
 // LogVerdict is what became of a call.
@@ -139,17 +140,28 @@ func (l *Log) Adopt(p LogParams) LogParams {
 }
 
 // New returns a new word, of a key of which n requests were admitted at the instant at; 0 if
-// 2^28 keys are held. 0 < n <= capacity. Release takes it back.
+// 2^28 keys are held. 0 < n <= capacity. Discard takes it back if no map takes it.
 func (l *Log) New(p *LogParams, at, n int64) uint64 {
-	id := l.alloc()
-	if id == 0 {
-		return 0
+	id := l.spare.Swap(0)
+	r := l.ring(id)
+	if r == nil {
+		if id = l.alloc(); id == 0 {
+			return 0
+		}
+		r = newRing(id, 1)
 	}
-	r := newRing(id, p.start(at), p, 1)
+	r.begin(p, p.start(at))
 	r.put(r.mask(), (p.window+uint64(p.round))<<p.width|uint64(n))
 	r.hint.Store(uint64(r.mask()-1) << 32)
 	l.publish(r)
 	return id
+}
+
+// Discard takes back a word that New returned and nobody else has seen. 0: none.
+func (l *Log) Discard(word uint64) {
+	if word != 0 {
+		l.Release(nil, l.spare.Swap(word))
+	}
 }
 
 // under tells that r exists and is under p's rule.
@@ -268,9 +280,6 @@ func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
 		}
 	}
 }
-
-// Holds tells whether there is a log behind word, under whatever rule.
-func (l *Log) Holds(word uint64) bool { return l.ring(word) != nil }
 
 // Bytes returns the memory that logs take.
 func (l *Log) Bytes() int64 { return l.bytes.Load() }

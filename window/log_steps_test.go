@@ -116,7 +116,7 @@ func takeOp(at, n int64) logOp {
 				if cas(&t.word, word, next) {
 					return true
 				}
-				w.Release(nil, next)
+				w.Discard(next)
 			}
 		},
 		twin: func(w *logTwin, _ any) (any, *logTwin) { return w.take(at, n), w },

@@ -35,7 +35,7 @@ func (k *logKey) take(now, n int64) (LogOutcome, bool) {
 			if k.word.CompareAndSwap(word, next) {
 				return k.p.New(at, n), true
 			}
-			k.Release(nil, next)
+			k.Discard(next)
 			continue
 		}
 		if o, verdict := k.Take(&k.p, word, at, n); verdict <= LogRefused {

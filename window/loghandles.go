@@ -84,10 +84,11 @@ func (h *handles) ring(word uint64) *ring {
 	return nil
 }
 
-// publish puts r at a place that was allocated for it.
+// publish puts r at the place that was allocated for it, if it isn't there.
 func (h *handles) publish(r *ring) {
-	h.place(r.id).Store(r)
-	h.bytes.Add(r.bytes())
+	if h.place(r.id).CompareAndSwap(nil, r) {
+		h.bytes.Add(r.bytes())
+	}
 }
 
 // swap puts next where r is. It fails if r isn't there any more.

@@ -10,7 +10,7 @@ import (
 )
 
 func handleOf(h *handles, id uint64) *ring {
-	r := newRing(id, 0, &LogParams{}, 0)
+	r := newRing(id, 0)
 	h.publish(r)
 	return r
 }

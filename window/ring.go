@@ -48,13 +48,18 @@ var _ [8 * ringHeader]byte = [unsafe.Sizeof(ring{})]byte{}
 
 // newRing returns an empty ring with at least two slots more than entries: one that
 // stays out of the window and tells what was recorded before, and one to write to.
-func newRing(id uint64, base int64, p *LogParams, entries uint32) *ring {
+func newRing(id uint64, entries uint32) *ring {
 	log2 := max(bits.Len32(minSlots-1), bits.Len32(entries+1))
 	words := make([]uint64, ringHeader+1<<log2)
 	r := (*ring)(unsafe.Pointer(unsafe.SliceData(words)))
-	r.id, r.base, r.log2 = id, base, uint8(log2)
-	r.era, r.unit, r.round, r.width = p.era, p.unit, p.round, p.width
+	r.id, r.log2 = id, uint8(log2)
 	return r
+}
+
+// begin puts a ring that nobody else has seen under a rule, at a base.
+func (r *ring) begin(p *LogParams, base int64) {
+	r.base = base
+	r.era, r.unit, r.round, r.width = p.era, p.unit, p.round, p.width
 }
 
 func (r *ring) mask() uint32 { return 1<<(r.log2&31) - 1 }

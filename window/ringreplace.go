@@ -26,7 +26,8 @@ func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
 	if c.take > 0 {
 		entries++
 	}
-	s := newRing(r.id, base, to, entries)
+	s := newRing(r.id, entries)
+	s.begin(to, base)
 	i := s.mask()
 	total += c.take
 	put := func(time uint64, tokens int64) {
