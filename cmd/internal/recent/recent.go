@@ -54,7 +54,12 @@ func NewHandler(next slog.Handler) (*Handler, *Entries) {
 	return &Handler{Handler: next, entries: entries}, entries
 }
 
-// Handle keeps the record if it is a warning or an error, and passes it on.
+// Enabled reports whether records of this level are kept or passed on.
+func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn || h.Handler.Enabled(ctx, level)
+}
+
+// Handle keeps the record if it is a warning or an error, and passes it on if it is wanted there.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		var b strings.Builder
@@ -64,6 +69,9 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 			return true
 		})
 		h.entries.add(Entry{r.Time.UnixNano(), r.Level, r.Message, b.String()})
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
 	}
 	return h.Handler.Handle(ctx, r)
 }
