@@ -132,7 +132,7 @@ func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 
 // Prefetch fetches the line that Find will want for a key of up to 23 bytes.
 func (m *Map[P]) Prefetch(hash uint64) {
-	if d := m.top.dir.Load(); d != nil {
+	if d := m.top.dir.Load(); d != nil && d.depth > 0 { // a single table stays in the caches anyway
 		if b := &d.at(hash).Load().banks[small]; b.lines != 0 {
 			prefetch(unsafe.Pointer(b.at(b.line(hash))))
 		}
