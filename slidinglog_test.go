@@ -22,7 +22,7 @@ func logRule(capacity int64, window time.Duration) ratelimit.Rule {
 // A charge goes to a key's log, not to its word: it must not be lost while words move to other tables, logs to other
 // rules, and idle keys away.
 func TestLogKeepsChargesWhileItsMapMoves(t *testing.T) {
-	const keys, capacity, goroutines = 3000, 6, 4
+	const keys, capacity, goroutines = 500, 6, 4
 	var clock limittest.ManualClock
 	l := limiter(t, logRule(capacity, time.Minute), &clock)
 	names := make([]string, keys)
@@ -47,7 +47,7 @@ func TestLogKeepsChargesWhileItsMapMoves(t *testing.T) {
 	})
 	for range goroutines {
 		takers.Go(func() {
-			for n := range 3 * capacity {
+			for n := range 60 {
 				for i, name := range names {
 					d := l.Take(name, 1+int64(n%2))
 					if d.Allowed {

@@ -253,6 +253,8 @@ func TestLogSteps(t *testing.T) {
 		{"cost 2", 3, 10, one(0, 1), []logOp{takeOp(5, 2), takeOp(5, 1)}, always},
 		{"an entry leaves", 2, 10, one(0, 2), []logOp{takeOp(9, 1), takeOp(10, 1)}, always},
 		{"entries leave for some", 2, 10, append(one(0, 1), one(1, 1)...), []logOp{takeOp(10, 1), takeOp(11, 2), takeOp(3, 1)}, always},
+		{"an entry leaves for one, and is overwritten", 4, 10, append(one(0, 1), one(5, 2)...), []logOp{takeOp(9, 1), takeOp(10, 1)}, always},
+		{"an entry is overwritten under a peek", 4, 10, append(one(0, 1), one(5, 2)...), []logOp{peekOp(9, 1), takeOp(10, 1), takeOp(9, 1)}, always},
 		{"all leave", 3, 10, one(0, 3), []logOp{takeOp(12, 2), takeOp(10, 2), peekOp(11, 1)}, always},
 		{"over the seam of a lap", 2, 10, append(append(one(0, 2), one(10, 2)...), one(20, 1)...), []logOp{takeOp(21, 1), takeOp(20, 1), peekOp(22, 1)}, always},
 		{"the ring grows", 9, 10, one(0, 3), []logOp{takeOp(1, 1), takeOp(2, 1)}, always},

@@ -97,6 +97,22 @@ func TestHandlesExhausted(t *testing.T) {
 	require.EqualValues(t, 7, h.alloc()%places)
 }
 
+// A word that wasn't needed is the next one.
+func TestLogDiscard(t *testing.T) {
+	k := newLogKey(t, 10, minute)
+	one, two := k.New(&k.p, 0, 1), k.New(&k.p, 0, 1)
+	used := k.Bytes()
+	k.Discard(0)
+	k.Discard(one)
+	k.Discard(two)
+	require.Equal(t, used-64, k.Bytes(), "the second one is spare, the first is freed")
+	later := k.New(&k.p, minute/2, 7)
+	require.Equal(t, two, later)
+	o, _ := k.Peek(&k.p, later, minute, 0)
+	require.Equal(t, LogOutcome{Limit: 10, Remaining: 3, ResetAfter: minute / 2, At: minute}, o)
+	require.Equal(t, used-64, k.Bytes())
+}
+
 func TestHandlesTogether(t *testing.T) {
 	var h handles
 	var mu sync.Mutex
