@@ -116,7 +116,7 @@ func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64
 			return fresh, fresh != 0
 		})
 		if verdict == shard.Applied {
-			return logDecision(p.New(at, n), window.LogAllowed)
+			return logDecision(p.Fresh(at, n), window.LogAllowed)
 		}
 		l.log.Discard(fresh)
 		if held == 0 {
@@ -165,7 +165,7 @@ func (l *SlidingWindowLogLimiter) peekAt(key string, n, now int64) Decision {
 		case window.LogStale:
 			continue
 		case window.LogGone:
-			o, v = p.New(at, ask), window.LogAllowed
+			o, v = p.Fresh(at, ask), window.LogAllowed
 		}
 		if n != ask {
 			o.RetryAfter, v = int64(Never), window.LogRefused

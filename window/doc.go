@@ -1,10 +1,10 @@
-// Package window limits requests by windows of time. It needs no lock, and no clock: now is
-// an argument, int64 ns on any time line.
+// Package window limits requests by windows of time. It needs no lock for a client that it
+// knows, and no clock: now is an argument, int64 ns on any time line.
 //
 // FixedParams and CounterParams are rules, compiled and range-checked once; their methods are
 // pure functions of a word. The loop that loads, steps, compares and swaps belongs to whoever
 // keeps the word: Fixed and Counter here, or a map of many. The sliding log, whose state is as
-// long as its window is busy, has a section of its own below.
+// long as its window is busy, has sections of its own at the end.
 //
 // # State word
 //
@@ -121,8 +121,4 @@
 //
 // Instants may be negative, and windows before 0 start at multiples too. An instant plus a wait
 // is at most MaxInt64.
-//
-// # The sliding log
-//
-// Its word refers to entries of its own; log.go draws them.
 package window

@@ -89,8 +89,8 @@ func (p *LogParams) until(time uint64, base, now int64) int64 {
 	return base + int64((time+p.window)<<p.unit) - now
 }
 
-// New returns what Take tells of the first n requests of a key; of none of them, for n = 0.
-func (p *LogParams) New(at, n int64) LogOutcome {
+// Fresh returns what Take tells of n requests of a key never seen; for n = 0, what Peek does.
+func (p *LogParams) Fresh(at, n int64) LogOutcome {
 	o := LogOutcome{Limit: p.capacity, Remaining: p.capacity - n, At: p.clamp(at)}
 	if n > 0 {
 		o.ResetAfter = p.until(p.window+uint64(p.round), p.start(at), o.At)

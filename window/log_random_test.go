@@ -54,7 +54,7 @@ func (r *logRun) step() {
 	r.now = min(max(r.now, r.floor, -1<<60), 1<<60)
 	n := 1 + r.below(pick(r, 1, min(r.twin.capacity, 3), r.twin.capacity))
 	if ring := r.log.ring(r.word); ring != nil && r.below(4) == 0 {
-		ring.hint.Store(uint64(r.below(math.MaxInt64))) // a hint may say anything
+		ring.hint.Store(uint64(r.below(math.MaxInt64))) // it may say anything
 	}
 
 	switch op := r.below(32); {
@@ -81,7 +81,7 @@ func (r *logRun) step() {
 func (r *logRun) take(n int64) {
 	if r.word == 0 {
 		r.word = r.log.New(&r.params, r.now, n)
-		require.Equal(r.t, r.twin.outcome(r.now, n), r.params.New(r.now, n))
+		require.Equal(r.t, r.twin.outcome(r.now, n), r.params.Fresh(r.now, n))
 		require.True(r.t, r.twin.take(r.now, n))
 		r.taken = r.now
 		return
@@ -127,7 +127,7 @@ func (r *logRun) convert() {
 	if r.word != 0 {
 		require.Equal(r.t, r.word, r.log.Convert(r.word, &r.params, &to))
 		o, _ := r.log.Peek(&r.params, r.word, r.now, 1)
-		require.Equal(r.t, r.twin.outcome(r.now, 1), o, "a call that found the last rule is under the new one")
+		require.Equal(r.t, r.twin.outcome(r.now, 1), o, "a call that found the last rule is under the new one (L8)")
 		require.Equal(r.t, r.word, r.log.Convert(r.word, &r.params, &to), "once more changes nothing")
 	}
 	r.params, r.floor = to, r.now
@@ -160,9 +160,9 @@ func (r *logRun) check(n int64) {
 	require.Equal(r.t, want.RetryAfter == 0, verdict == LogAllowed)
 	if retry := want.RetryAfter; retry > 0 && retry != Never {
 		_, verdict = r.log.Peek(&r.params, r.word, want.At+retry-1, n)
-		require.Equal(r.t, LogRefused, verdict, "refused one ns before retryAfter")
+		require.Equal(r.t, LogRefused, verdict, "refused one ns before retryAfter (L1)")
 		_, verdict = r.log.Peek(&r.params, r.word, want.At+retry, n)
-		require.Equal(r.t, LogAllowed, verdict, "allowed at retryAfter")
+		require.Equal(r.t, LogAllowed, verdict, "allowed at retryAfter (L1)")
 	}
 	want = r.twin.outcome(r.now, 0)
 	got, _ = r.log.Peek(&r.params, r.word, r.now, 0)

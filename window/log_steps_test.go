@@ -133,7 +133,7 @@ func peekOp(at, n int64) logOp {
 				return verdict
 			})
 			if !held {
-				answer = t.rule.New(w.at(at), n)
+				answer = t.rule.Fresh(w.at(at), n)
 			}
 			return answer
 		},

@@ -40,7 +40,7 @@ func TestHandles(t *testing.T) {
 		}
 		id := h.alloc()
 		require.Nil(t, h.ring(id))
-		require.False(t, ever[id], "%#x comes again", id)
+		require.False(t, ever[id], "%#x comes again (L7)", id)
 		require.Greater(t, id, uint64(1))
 		require.Less(t, id, uint64(1)<<payloadBits)
 		ever[id] = true

@@ -6,24 +6,8 @@ import (
 	"unsafe"
 )
 
-// A ring is one client's log: 2^k entries of 8 bytes, overwritten in a circle. The
-// entries follow the struct in one allocation that holds no pointer.
-//
-//	63       62    61                                    0
-//	+--------+-----+------------------+------------------+
-//	| SEALED | LAP | time             | total            |
-//	+--------+-----+------------------+------------------+
-//	                 units since base   tokens recorded up to and with this entry,
-//	                 62-width bits      mod 2^width
-//
-// SEALED: set at the head alone, final; nothing more is recorded in this ring.
-// LAP: flips with each lap over the slots, so that it tells the head from all
-// others: the one slot whose LAP differs from its predecessor's, or slot 0 if none
-// does. A slot never written reads as an entry at the ring's base, that is out of the
-// window, with 0 tokens.
-//
-// What is derived and not stored: the head, the number of entries in the window, and
-// the tokens of an entry (its total less its predecessor's).
+// A ring is one client's log: 2^k entries, overwritten in a circle. The package comment draws
+// an entry. The slots follow the struct in one allocation, that holds no pointer.
 type ring struct {
 	id    uint64 // the handle that leads here
 	base  int64  // the instant of time 0, ns, a multiple of the unit

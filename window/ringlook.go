@@ -1,8 +1,7 @@
 package window
 
-// A view is what a call has seen of a ring. It is true if the head still holds old: an
-// entry is only ever written at the head, and never returns to an earlier value. Four
-// words, so that it travels in registers.
+// A view is what a call has seen of a ring. It is true if the head still holds old (L4).
+// Four words, so that it travels in registers.
 type view struct {
 	old   uint64 // what the head holds: the oldest entry
 	last  uint64 // the newest entry
@@ -101,8 +100,8 @@ func (r *ring) room(p *LogParams, v view) int64 {
 // live returns how many slots are in the window.
 func (r *ring) live(v view) uint32 { return (v.head() - 1 - v.tail()) & r.mask() }
 
-// fits tells that the head may be written: the ring goes on, an older entry than the one
-// overwritten is out of the window, the time fits, and enough slots are in use.
+// fits tells that the head may be written: the ring goes on, another entry than the head is
+// out of the window (L5), the time fits, and enough slots are in use (L9).
 func (r *ring) fits(p *LogParams, v view) bool {
 	return v.old < sealed && v.tail() != v.head() && v.now < p.span && r.live(v) >= r.few()
 }

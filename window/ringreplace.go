@@ -45,8 +45,8 @@ func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
 
 // replay goes back from the newest entry to the oldest in the window that ends where a ring
 // of `to` with that base starts. It gives keep their times in that ring and their tokens,
-// changed by c. They come to what a total can tell at most, which is the capacity or more. It returns how many there
-// are, their tokens, and what is left of the refund.
+// changed by c. They come to what a total can tell at most, which is the capacity or more.
+// It returns how many there are, their tokens, and what is left of the refund.
 func (r *ring) replay(v view, to *LogParams, base int64, c change, keep func(time uint64, tokens int64)) (entries uint32, total, refund int64) {
 	mask, totals := r.mask(), uint64(1)<<r.width-1
 	most, target := int64(to.totals), to.stamp(c.at, base)
