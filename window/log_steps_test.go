@@ -274,6 +274,7 @@ func TestLogSteps(t *testing.T) {
 		{"raised while refused", 2, 10, one(0, 2), []logOp{ruleOp(1, 4, 10), takeOp(2, 1), refundOp(1, 0)}, 2},
 		{"a longer window, and growth", 4, 10, one(0, 3), []logOp{ruleOp(1, 5, 20), takeOp(2, 1), takeOp(3, 1)}, 2},
 		{"a new rule for an idle key", 2, 10, one(0, 1), []logOp{ruleOp(10, 2, 5), evictOp(10), takeOp(10, 1)}, 2},
+		{"a late call under a new rule for an idle key", 2, 10, one(3, 2), []logOp{ruleOp(13, 2, 10), takeOp(5, 2)}, always},
 		{"a new key", 2, 10, nil, []logOp{takeOp(0, 1), takeOp(1, 1), takeOp(1, 1)}, always},
 	}
 	for _, tt := range tests {
