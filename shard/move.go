@@ -118,6 +118,7 @@ func (m *Map[P]) hashIn(s *space[P], key []byte) uint64 {
 // when the kernel's answer may have changed; and converting is pure, so whoever carries x carries the same.
 func (m *Map[P]) help(t *Table[P], s *slot) *Table[P] {
 	next := t.next.Load()
+	t.raise(next.a.floor) // first, because a late call must not begin a state anew before the instant at which judge ended it
 	word := s.word.Load()
 	won, carried := false, uint64(0)
 	for word&frozen == 0 {
