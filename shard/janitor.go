@@ -26,7 +26,7 @@ const (
 	stepTables = 16                   // tables swept in a step
 	rest       = 3                    // pauses after a lap for each of its steps, at least
 	mostQuiet  = 60                   // ticks after which a lap is made in any case
-	skew       = int64(time.Minute)   // by which callers' times may differ from the clock's
+	skew       = uint64(time.Minute)  // by which callers' times may differ from the clock's
 )
 
 // arm starts the janitor, if it isn't running, because of a key created at now that is idle at idleAt.
@@ -53,7 +53,7 @@ func (m *Map[P]) schedule(d time.Duration) {
 func (m *Map[P]) tidy() {
 	j := &m.janitor
 	now := m.now()
-	if j.first < m.born-skew || j.first > now+skew {
+	if ahead(m.born, j.first) > skew || ahead(j.first, now) > skew {
 		// Callers bring times of their own, of a simulation say. The clock knows nothing of them; a mark does.
 		now = m.top.dir.Load().at(0).Load().mark.Load()
 	}
@@ -86,6 +86,14 @@ func (m *Map[P]) tidy() {
 		}
 	}
 	m.schedule(wait)
+}
+
+// ahead returns how far a is ahead of b, whatever they are.
+func ahead(a, b int64) uint64 {
+	if a <= b {
+		return 0
+	}
+	return uint64(a) - uint64(b)
 }
 
 // idleBound is an instant before which no key is idle. Whatever makes a key, or makes it idle earlier, lowers it; a lap

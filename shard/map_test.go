@@ -15,7 +15,7 @@ var hashes = map[string]uint64{"xxhash": 0, "4bit": ^uint64(3<<62 | 3<<30), "con
 // eachHash runs a test under every hash, each with tables as they are and with small ones, so that few keys make many.
 func eachHash(t *testing.T, test func(t *testing.T, c Config[tokens])) {
 	for name, dull := range hashes {
-		for size, l := range map[string]limits{"large": {}, "small": {slots: 16, depth: 3, patience: 4}} {
+		for size, l := range map[string]limits{"large": {}, "small": {slots: 48, depth: 3, patience: 4}} {
 			t.Run(name+"/"+size, func(t *testing.T) {
 				test(t, Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1000}, dull: dull, limits: l})
 			})

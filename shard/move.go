@@ -26,7 +26,8 @@ func (m *Map[P]) succeed(t *Table[P], floor int64, more load, hostile bool) bool
 	v.half[1].add(more)
 	c.room, c.load = room, v.half[0]
 	c.load.add(v.half[1])
-	split := c.slots() > m.limits.slots || c.bytes > maxArena/2
+	_, fits := c.slots(m.limits.slots)
+	split := !fits || c.bytes > maxArena/2
 	if n := c.keys[small] + c.keys[wide]; split && !t.space.keyed && (n >= 16 || t.space.skip+t.depth >= 24) {
 		// Halves that differ so much come from keys made for it.
 		left := v.half[0].keys[small] + v.half[0].keys[wide]
@@ -84,7 +85,8 @@ type survey struct {
 func (m *Map[P]) survey(t *Table[P], floor int64) (v survey) {
 	var buf keyBuf
 	for i := range t.banks {
-		for s := range t.banks[i].all() {
+		for j := range t.banks[i].size() {
+			s := t.banks[i].slot(j)
 			state := payload(s.word.Load())
 			if state == 0 {
 				continue // also if its key isn't written yet, because a word comes after its key
@@ -181,7 +183,8 @@ func (m *Map[P]) drain(t *Table[P]) (a, b [2]int) {
 	t.worked.Store(true)
 	next := t.next.Load()
 	for i := range t.banks {
-		for s := range t.banks[i].all() {
+		for j := range t.banks[i].size() {
+			s := t.banks[i].slot(j)
 			for s.ctrl.Load() == empty {
 				s.ctrl.CompareAndSwap(empty, sealed)
 			}
@@ -227,7 +230,7 @@ func (m *Map[P]) settle(n *Table[P]) {
 		return
 	}
 	var words [2]int
-	for _, t := range from.tables {
+	for _, t := range from.tables[:from.n] {
 		t.next.CompareAndSwap(nil, from.into) // a merge may have begun with the other one only
 		if t.next.Load() != from.into {
 			continue // and this one went another way
@@ -239,12 +242,12 @@ func (m *Map[P]) settle(n *Table[P]) {
 		words[small] += a[small]
 		words[wide] += a[wide]
 	}
-	n.settled(words, from, len(from.tables))
+	n.settled(words, from, from.n)
 }
 
 // settled notes that so many words came in all, if that is the number of tables they were to come from.
 func (n *Table[P]) settled(words [2]int, from *sources[P], tables int) {
-	if from != nil && len(from.tables) == tables && n.from.CompareAndSwap(from, nil) {
+	if from != nil && from.n == tables && n.from.CompareAndSwap(from, nil) {
 		for i := range words {
 			n.claimed[i].Add(uint32(words[i] - from.room[i]))
 		}

@@ -43,7 +43,7 @@ func (m *Map[P]) place() bool {
 func (m *Map[P]) makeRoom(now int64) bool {
 	for range 4 {
 		s := search[P]{m: m, now: now, budget: searched}
-		if now < m.janitor.idle.load() {
+		if m.retirer == nil && now < m.janitor.idle.load() { // a state behind the word can be idle earlier, unseen
 			if m.overflow != EvictNearestFull {
 				return false
 			}

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"iter"
 	"math/bits"
 	"unsafe"
 )
@@ -33,11 +32,16 @@ func ladder(n int) int {
 }
 
 // roomFor returns the size of a bank that is to be 0.45 full with n keys; 0 for none.
-func roomFor(n int) int {
+func roomFor(n int) int { return sizeFor(n, 20, 9) }
+
+// leastFor returns that of one 0.6 full: so much there must be after a move, or the next one would come too soon.
+func leastFor(n int) int { return sizeFor(n, 5, 3) }
+
+func sizeFor(n, num, den int) int {
 	if n == 0 {
 		return 0
 	}
-	return ladder(n*20/9 + 1)
+	return ladder(n*num/den + 1)
 }
 
 // bank is an array of slots of one width, a place (32 bytes) or two. It is laid out in homes of four places, two cache
@@ -73,13 +77,8 @@ func (b *bank) at(place uint32) *slot {
 	return (*slot)(unsafe.Add(unsafe.Pointer(b.first), uintptr(place)*placeBytes))
 }
 
-// all ranges over the slots.
-func (b *bank) all() iter.Seq[*slot] {
-	return func(yield func(*slot) bool) {
-		for i := uint32(0); i < b.places() && yield(b.at(i)); i += b.step {
-		}
-	}
-}
+// slot returns the i-th of size slots.
+func (b *bank) slot(i int) *slot { return b.at(uint32(i) * b.step) }
 
 // line returns the place where the walk of a hash begins: in a line of one of the homes. It goes by the hash's low half,
 // because the directory uses the high bits.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxDepth = 14 // bits of one directory: 16,384 tables, 128 KiB
+	maxDepth = 13 // bits of one directory: 8,192 tables, 64 KiB
 	anywhere = 1<<32 - 1
 )
 

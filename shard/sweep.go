@@ -25,7 +25,8 @@ func (m *Map[P]) sweepTable(t *Table[P], now int64) (next int64) {
 	var live load
 	gone := 0
 	for i := range t.banks {
-		for s := range t.banks[i].all() {
+		for j := range t.banks[i].size() {
+			s := t.banks[i].slot(j)
 			word := s.word.Load()
 			state := payload(word)
 			if state == 0 || word&evicted != 0 {
@@ -46,21 +47,12 @@ func (m *Map[P]) sweepTable(t *Table[P], now int64) (next int64) {
 	return next
 }
 
-// instant returns when to judge idleness in t.
-func (t *Table[P]) instant(now int64) int64 {
-	mark := t.mark.Load()
-	if now > Horizon {
-		return mark
-	}
-	return max(now, mark)
-}
-
 // shrink moves t, of which so many keys are live, if most of its keys are dead or its slots empty, and unites it with
 // its neighbours as long as they are small enough.
 func (m *Map[P]) shrink(t *Table[P], live load, now int64) {
 	// The first move leaves the dead keys behind, but must keep room for all. Then it is known how little is needed.
 	for range 2 {
-		if n := t.count(); n[small] <= 2*live.keys[small] && n[wide] <= 2*live.keys[wide] && t.size() < 2*max(live.slots(), minSlots) {
+		if n := t.count(); n[small] <= 2*live.keys[small] && n[wide] <= 2*live.keys[wide] && t.size() < 2*max(live.size(), minSlots) {
 			break
 		}
 		m.move(t, now)
@@ -98,7 +90,7 @@ func (m *Map[P]) unite(t *Table[P], now int64) bool {
 		m.surface(t, now)
 		return true
 	}
-	if !d.shows(t) {
+	if t.depth == 0 || !d.shows(t) {
 		return false
 	}
 	b := d.at(t.path ^ 1<<(64-t.depth)).Load()
@@ -106,7 +98,7 @@ func (m *Map[P]) unite(t *Table[P], now int64) bool {
 		return false
 	}
 	sum := load{keys: t.count()}
-	if sum.add(load{keys: b.count()}); 2*sum.slots() > m.limits.slots {
+	if sum.add(load{keys: b.count()}); 2*sum.size() > m.limits.slots {
 		return false
 	}
 	m.merge(t, b, now)

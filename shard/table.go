@@ -1,25 +1,14 @@
 package shard
 
-import (
-	"math"
-	"sync/atomic"
-	"time"
-)
-
-// Horizon is the last instant (ns) that a map counts at: in the year 2257, if instants are Unix time. Later ones are
-// taken for the last instant of the key's table, and move nothing on.
-const Horizon = math.MaxInt64 - 1<<57
-
-const markStep = int64(time.Millisecond)
+import "sync/atomic"
 
 // Table is what the words of some keys are counted under, and where they are.
 type Table[P any] struct {
 	// A line that every call reads.
-	banks   [2]bank      // of half lines, and of whole ones
-	mark    atomic.Int64 // the newest instant seen, to within a markStep; never below floor
-	horizon int64        // the last instant of the words; at most Horizon
-	limit   [2]uint32    // slots of a bank that may be claimed
-	space   *space[P]
+	banks [2]bank // of half lines, and of whole ones
+	times
+	limit [2]uint32 // slots of a bank that may be claimed
+	space *space[P]
 
 	Params P // their epoch is floor
 
@@ -41,40 +30,6 @@ type Table[P any] struct {
 }
 
 const closed = 1 << 31
-
-// At returns the instant at which a call at now counts in this table: never before the floor, nor before the mark by
-// which others have told that time went on. ok is false if it is beyond what the table's words can say: Update moves
-// them on. Load the word first, because a mark loaded before the word can be older than what the word was charged at.
-func (t *Table[P]) At(now int64) (at int64, ok bool) {
-	if uint64(now-t.mark.Load()) < uint64(markStep) {
-		return now, true
-	}
-	return t.atSlow(now)
-}
-
-func (t *Table[P]) atSlow(now int64) (at int64, ok bool) {
-	switch mark := t.mark.Load(); {
-	case now <= mark:
-		return mark, true
-	case now > Horizon:
-		return t.horizon, true
-	case now > t.horizon:
-		return 0, false
-	}
-	t.raise(now)
-	return now, true
-}
-
-// raise lifts the mark to now, but leaves At a whole step below the horizon.
-func (t *Table[P]) raise(now int64) {
-	now = min(now, t.horizon-markStep)
-	for {
-		mark := t.mark.Load()
-		if mark >= now || t.mark.CompareAndSwap(mark, now) {
-			return
-		}
-	}
-}
 
 // claim reserves a slot; false if the bank has given out all it may, or is closed.
 func (t *Table[P]) claim(bank int) bool {
@@ -128,7 +83,8 @@ func (s *successor[P]) child(path uint64, depth uint8) *Table[P] {
 
 // sources are the tables that move into a new one, and the room kept for what they bring.
 type sources[P any] struct {
-	tables []*Table[P]
+	tables [2]*Table[P]
+	n      int // of tables
 	into   *successor[P]
 	room   [2]int
 }
@@ -162,15 +118,27 @@ func (l *load) add(o load) {
 	l.bytes += o.bytes
 }
 
-// slots returns the size of a table for it.
-func (l *load) slots() int { return roomFor(l.keys[small]) + 2*roomFor(l.keys[wide]) }
+// slots returns the sizes of banks for it: with room to double, or with the least that will do if a table of most slots
+// hasn't so many. false: then neither.
+func (l *load) slots(most int) (sizes [2]int, ok bool) {
+	for _, size := range []func(int) int{roomFor, leastFor} {
+		sizes = [2]int{size(l.keys[small]), size(l.keys[wide])}
+		if sizes[small]+2*sizes[wide] <= most {
+			return sizes, true
+		}
+	}
+	return sizes, false
+}
+
+// size returns the slots of a table with room to double.
+func (l *load) size() int { return roomFor(l.keys[small]) + 2*roomFor(l.keys[wide]) }
 
 // make returns a new table, into which the tables will move by the way of s.
 func (m *Map[P]) make(c maker[P], s *successor[P], tables ...*Table[P]) *Table[P] {
 	t := &Table[P]{rule: c.rule, space: c.space, path: c.path, depth: c.depth}
-	for i := range t.banks {
+	sizes, _ := c.slots(m.limits.slots)
+	for i, size := range sizes {
 		b := &t.banks[i]
-		size := min(roomFor(c.keys[i]), m.limits.slots>>i)
 		if c.room[i] > 0 || i == small {
 			size = max(size, ladder(c.room[i]+1))
 		}
@@ -179,12 +147,14 @@ func (m *Map[P]) make(c maker[P], s *successor[P], tables ...*Table[P]) *Table[P
 		t.limit[i] = uint32(size*3/4 + size*int(c.path>>32*0x9e3779b1>>24&0xff)/2560)
 		t.claimed[i].Store(uint32(c.room[i]))
 	}
-	t.floor = min(c.floor, Horizon-markStep)
+	t.floor = max(min(c.floor, Horizon-markStep), beyond+1)
 	t.Params = m.kernel.Rebase(&c.rule.params, t.floor)
 	t.horizon = min(m.kernel.Horizon(&t.Params), Horizon)
 	t.mark.Store(t.floor)
 	if s != nil {
-		t.from.Store(&sources[P]{tables: tables, into: s, room: c.room})
+		from := &sources[P]{into: s, room: c.room}
+		from.n = copy(from.tables[:], tables)
+		t.from.Store(from)
 	}
 	if c.bytes > 0 {
 		t.arena.append(nil, c.bytes)

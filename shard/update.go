@@ -66,6 +66,13 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 			m.leave(&c)
 			return Declined
 		}
+		if m.retirer != nil {
+			// A state may have been retired between At and step. Then the mark was raised before, and a new one must
+			// not begin at an earlier instant, where the old one's charges still count.
+			if again, _ := t.At(now); again != at {
+				continue
+			}
+		}
 		if !Live(word) && !c.reserved {
 			if v := m.reserve(&c); v != Applied {
 				return v

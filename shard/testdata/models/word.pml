@@ -8,12 +8,12 @@
  * Macros choose who runs: EVICT, RESET, MOVE, MOVE2; MARKS: calls move the mark on; COARSE: fewer instants; BOUND: MaxKeys
  * is 1.
  *
- * Faults that can be planted; TestModel plants the first four:
+ * Faults, each of which must be found:
  *   BLINDCARRY  a word is carried by a plain store
+ *   NOFLOOR     a late call counts at its own time, or the mark it has read before the word
  *   LOSEWORD    eviction leaves 0 behind
  *   ONEFLAG     a frozen word looks like an evicted one to whoever revives
  *   NOSEAL      a call passes an empty slot of a moving table without sealing it
- *   NOFLOOR     a late call counts at its own time, or the mark it has read before the word
  *   EARLYMOVE   a table is moved on while words are still carried into it
  *   STALEJUDGE  eviction takes a word that it has not judged
  */
@@ -116,10 +116,10 @@ inline drain(t) {
   atomic { if :: dir == t -> dir = t+1 :: else fi }
 }
 
-proctype taker(byte n) {
+proctype taker(byte n; bit late) {
   byte now, at, w, t, to, carry, a, b, sum;
   bit drop, reserved, fin;
-  anytime(now);
+  if :: late :: else -> anytime(now) fi;                      /* a late one's time is 0 */
   t = dir;
 #ifdef NOFLOOR
   at = mark[t];
@@ -282,7 +282,12 @@ proctype mover() {
 init {
   byte i, live;
   atomic {
-    running = 2; run taker(2); run taker(2);
+    running = 2; run taker(2, 0);
+#ifdef MOVE2
+    run taker(2, 1);
+#else
+    run taker(2, 0);
+#endif
 #ifdef EVICT
     running++; run evictor();
 #endif

@@ -1,0 +1,128 @@
+package shard
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// colliding returns n keys of 20 bytes with one xxhash. The function is invertible: of two lanes of 8 bytes the first is
+// free, and the second is what brings the state to where it is wanted.
+func colliding(n int) []string {
+	const p1, p2, p4, p5 = 11400714785074694791, 14029467366897019727, 9650029242287828579, 2870177450012600261
+	inverse := func(p uint64) uint64 {
+		x := p
+		for range 6 {
+			x *= 2 - p*x
+		}
+		return x
+	}
+	round := func(lane uint64) uint64 { return bits.RotateLeft64(lane*p2, 31) * p1 }
+	want := uint64(0x0123456789abcdef)
+	keys := make([]string, n)
+	for i := range keys {
+		h := uint64(p5) + 20
+		first := uint64(i) + 1
+		h = bits.RotateLeft64(h^round(first), 27)*p1 + p4
+		k := bits.RotateLeft64((want-p4)*inverse(p1), -27) ^ h
+		second := bits.RotateLeft64(k*inverse(p1), -31) * inverse(p2)
+		b := binary.LittleEndian.AppendUint64(nil, first)
+		b = binary.LittleEndian.AppendUint64(b, second)
+		keys[i] = string(append(b, "tail"...))
+	}
+	return keys
+}
+
+// Keys of one hash get tables of their own under a keyed hash, where walks are short and tables are small, and share them
+// with no ordinary key.
+func TestHostileKeys(t *testing.T) {
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1000}})
+	hostile := colliding(20_000)
+	hash := xxhash.Sum64String(hostile[0])
+	for i := range 5000 {
+		require.Equal(t, Applied, take(m, fmt.Sprint("ordinary", i), 0, 2))
+	}
+	for i, key := range hostile {
+		require.Equal(t, hash, xxhash.Sum64String(key))
+		require.Equal(t, Applied, take(m, key, 0, 1+int64(i%10)))
+	}
+	for i, key := range hostile {
+		require.Equal(t, 1+int64(i%10), taken(m, key, 0))
+	}
+	require.Len(t, validate(t, m), 25_000)
+	stem := m.top.dir.Load().at(hash).Load()
+	require.NotNil(t, stem.under)
+	require.True(t, stem.under.keyed)
+	keyed, longest := 0, uint32(0)
+	m.walk(stem.under, func(tb *Table[tokens]) bool {
+		require.LessOrEqual(t, tb.size(), maxSlots)
+		b := &tb.banks[small]
+		var buf keyBuf
+		for i := range b.size() {
+			s := b.slot(i)
+			if s.ctrl.Load() == empty {
+				continue
+			}
+			keyed++
+			p := b.start(tb.space.keyedHash(tb.key(s, &buf)))
+			for b.at(p.place) != s {
+				p.advance(b)
+			}
+			longest = max(longest, p.homes)
+		}
+		return false
+	})
+	require.GreaterOrEqual(t, keyed, 20_000)
+	require.Less(t, longest, uint32(32))
+
+	// When they are gone, so are their tables.
+	m.Sweep(1e6)
+	require.Empty(t, validate(t, m))
+	require.Nil(t, m.top.dir.Load().at(hash).Load().under)
+	require.Less(t, m.Stats().Bytes, int64(2048))
+}
+
+// Keys that agree in the hash's leading bits only can't be split apart by the directory either.
+func TestHostileHalves(t *testing.T) {
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1000}, dull: 1<<63 - 1<<32})
+	for i := range 20_000 {
+		require.Equal(t, Applied, take(m, fmt.Sprint("key", i), 0, 1))
+	}
+	require.Len(t, validate(t, m), 20_000)
+	require.LessOrEqual(t, m.top.dir.Load().depth, uint8(2))
+}
+
+func BenchmarkHostile(b *testing.B) {
+	hostile, ordinary := colliding(20_000), keysOf(20_000, 20)
+	for name, keys := range map[string][]string{"hostile": hostile, "ordinary": ordinary} {
+		b.Run("keys="+name+"/op=create", func(b *testing.B) {
+			var m *Map[tokens]
+			i := len(keys)
+			for b.Loop() {
+				if i == len(keys) {
+					m, i = roomy(), 0
+				}
+				take(m, keys[i], 0, 1)
+				i++
+			}
+		})
+		b.Run("keys="+name+"/op=hit", func(b *testing.B) {
+			m := roomy()
+			for _, k := range keys {
+				take(m, k, 0, 1)
+			}
+			i := 0
+			for b.Loop() {
+				if i == len(keys) {
+					i = 0
+				}
+				take(m, keys[i], 1<<19, 1)
+				i++
+			}
+		})
+	}
+}

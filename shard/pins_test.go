@@ -1,0 +1,113 @@
+package shard
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/casgate/ratelimit/atomicbucket"
+)
+
+func TestWhatMustInline(t *testing.T) {
+	says := func(dir string, lines ...string) {
+		out, err := exec.Command("go", "build", "-gcflags=-m", dir).CombinedOutput()
+		if err != nil {
+			t.Skipf("no compiler here: %v", err)
+		}
+		for _, line := range lines {
+			require.True(t, regexp.MustCompile(line).Match(out), "the compiler doesn't say %q", line)
+		}
+	}
+	says(".", `can inline Live`, `can inline \(\*bank\)\.line`, `can inline \(\*bank\)\.at`)
+	says("..", `inlining call to shard\.\(\*times\)\.At`, `inlining call to shard\.Live`)
+}
+
+// A call reads the first line of a table, and what the step reads of the params in the next ones.
+func TestTableLayout(t *testing.T) {
+	var table Table[atomicbucket.Params]
+	require.Equal(t, uintptr(64), unsafe.Offsetof(table.Params))
+	require.Less(t, unsafe.Offsetof(table.mark), uintptr(64))
+	require.LessOrEqual(t, unsafe.Sizeof(table), uintptr(256))
+	require.Equal(t, uintptr(placeBytes), unsafe.Sizeof(slot{}))
+	require.Equal(t, uintptr(16), unsafe.Sizeof(bank{}))
+}
+
+func TestKnownKeysAllocateNothing(t *testing.T) {
+	eachHash(t, func(t *testing.T, c Config[tokens]) {
+		c.Params = tokens{capacity: 1 << 40, unit: 1}
+		m := New(c)
+		keys := []string{"", "short", "client-0000000000001", "0b6ed7cd-5ef8-4f1f-9a4e-4e1f7b9f2d11", strings.Repeat("long", 30)}
+		for i := range 500 {
+			take(m, fmt.Sprint("other", i), 0, 1<<30)
+		}
+		for _, key := range keys {
+			take(m, key, 0, 1<<30)
+			require.Zero(t, testing.AllocsPerRun(100, func() {
+				take(m, key, 0, 1)
+				taken(m, key, 0)
+				giveBack(m, key, 0, 1)
+				m.Prefetch(hashOf(m, key))
+			}), "%q", key)
+		}
+		// Nor while their tables are moving.
+		m.walk(&m.top, func(tb *Table[tokens]) bool {
+			m.settle(tb)
+			m.succeed(tb, 0, load{}, false)
+			return false
+		})
+		n := 0
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			take(m, fmt.Sprint("other", n)[:6], 0, 1)
+			take(m, keys[2], 0, 1)
+			n++
+		})-testing.AllocsPerRun(100, func() { _ = fmt.Sprint("other", n)[:6] }))
+	})
+}
+
+// K is the most slots that one call moves, clears and allocates: it moves one table, makes two, and copies a directory
+// (four entries counting as one slot).
+const K = 4 * maxSlots
+
+func TestWorkOfACallIsBounded(t *testing.T) {
+	most, work := 0, 0
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1 << 40}, work: func(n int) { work += n }})
+	call := func(key string, want Verdict) {
+		work = 0
+		require.Equal(t, want, take(m, key, 0, 1))
+		most = max(most, work)
+	}
+	const n = 200_000
+	for i := range n {
+		call(fmt.Sprintf("client-%d", i), Applied)
+		call(fmt.Sprintf("client-%d-%034d", i, i), Applied)
+	}
+	for i := range n {
+		call(fmt.Sprintf("client-%d", i), Applied)
+	}
+	require.Equal(t, 2*n, m.Len())
+	require.LessOrEqual(t, most, K)
+	require.Greater(t, most, maxSlots, "no table was moved")
+	// The largest directory there can be.
+	require.LessOrEqual(t, 1<<maxDepth/4, maxSlots)
+}
+
+func TestNewKeysAllocateLittle(t *testing.T) {
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1 << 40}})
+	const n = 100_000
+	keys := keysOf(n, 20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, key := range keys {
+		take(m, key, 0, 1)
+	}
+	runtime.ReadMemStats(&after)
+	require.Equal(t, n, m.Len())
+	require.LessOrEqual(t, float64(after.Mallocs-before.Mallocs)/n, 0.01)
+	require.LessOrEqual(t, m.Stats().Bytes/n, int64(84))
+}
