@@ -17,7 +17,7 @@ func (m *Map[P]) Find(hash uint64, key string) (*atomic.Uint64, *Table[P]) {
 		// identify and the first slot of the walk, written out for most keys.
 		b := &t.banks[small]
 		ctrl, w0, w1 := uint64(n+1)<<kindShift|load64(key, n-8)>>8, load64(key, 0), load64(key, 8)
-		s := b.at(b.line(hash))
+		s := b.at(b.home(hash))
 		if s.ctrl.Load() == ctrl && s.w0.Load() == w0 && s.w1.Load() == w1 && w0 != 0 && w1 != 0 {
 			return &s.word, t
 		}
@@ -27,9 +27,9 @@ func (m *Map[P]) Find(hash uint64, key string) (*atomic.Uint64, *Table[P]) {
 		if t.under == nil && w0 != 0 && w1 != 0 {
 			return nil, nil
 		}
-	} else if n > smallMax && n < 40 && t.banks[wide].lines != 0 {
+	} else if n > smallMax && n < 40 && t.banks[wide].places != 0 {
 		b := &t.banks[wide]
-		i := b.line(hash)
+		i := b.home(hash)
 		s, more := b.at(i), b.at(i+1)
 		ctrl, w0, w1, w2, w3 := uint64(n+1)<<kindShift|load64(key, n-8)>>8, load64(key, 0), load64(key, 8), load64(key, 16), uint64(0)
 		decided := w0 != 0 && w1 != 0 && w2 != 0
@@ -133,8 +133,8 @@ func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 // Prefetch fetches the line that Find will want for a key of up to 23 bytes.
 func (m *Map[P]) Prefetch(hash uint64) {
 	if d := m.top.dir.Load(); d != nil && d.depth > 0 { // a single table stays in the caches anyway
-		if b := &d.at(hash).Load().banks[small]; b.lines != 0 {
-			prefetch(unsafe.Pointer(b.at(b.line(hash))))
+		if b := &d.at(hash).Load().banks[small]; b.places != 0 {
+			prefetch(unsafe.Pointer(b.at(b.home(hash))))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestWhatMustInline(t *testing.T) {
 			require.True(t, regexp.MustCompile(line).Match(out), "the compiler doesn't say %q", line)
 		}
 	}
-	says(".", `can inline Live`, `can inline \(\*bank\)\.line`, `can inline \(\*bank\)\.at`)
+	says(".", `can inline Live`, `can inline \(\*bank\)\.home`, `can inline \(\*bank\)\.at`)
 	says("..", `inlining call to shard\.\(\*times\)\.At`, `inlining call to shard\.Live`)
 }
 

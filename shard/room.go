@@ -120,12 +120,12 @@ func (s *search[P]) table(t *Table[P]) bool {
 	for i := range t.banks {
 		b, from := &t.banks[i], t.cursor[i].Load()
 		place := from
-		for ; place < b.places() && s.budget > 0; place += b.step {
+		for ; place < b.places && s.budget > 0; place += b.step {
 			s.look(t, b.at(place))
 			s.budget--
 		}
 		t.cursor[i].CompareAndSwap(from, place)
-		if place < b.places() {
+		if place < b.places {
 			return false
 		}
 	}

@@ -47,9 +47,9 @@ func sizeFor(n, num, den int) int {
 // bank is an array of slots of one width, a place (32 bytes) or two. It is laid out in homes of four places, two cache
 // lines that processors like to fetch together: four slots, two wide ones, or, while they are few, a single one.
 type bank struct {
-	first *slot // of an array without pointers
-	lines uint32
-	step  uint32 // places from one slot to the next: 1, 2 or 4
+	first  *slot  // of an array without pointers
+	places uint32 // its length
+	step   uint32 // places from one slot to the next: 1, 2 or 4
 }
 
 const (
@@ -62,15 +62,14 @@ func newBank(width, slots int) bank {
 	if slots <= spread {
 		b.step = homePlaces
 	}
-	if b.lines = uint32(slots) * b.step / 2; slots > 0 {
-		b.first = &make([]slot, b.places())[0]
+	if b.places = uint32(slots) * b.step; slots > 0 {
+		b.first = &make([]slot, b.places)[0]
 	}
 	return b
 }
 
-func (b *bank) places() uint32 { return 2 * b.lines }
-func (b *bank) homes() uint32  { return b.lines / 2 }
-func (b *bank) size() int      { return int(b.places() / b.step) }
+func (b *bank) homes() uint32 { return b.places / homePlaces }
+func (b *bank) size() int     { return int(b.places / b.step) }
 
 // at returns the slot in a place, which must be one.
 func (b *bank) at(place uint32) *slot {
@@ -80,41 +79,39 @@ func (b *bank) at(place uint32) *slot {
 // slot returns the i-th of size slots.
 func (b *bank) slot(i int) *slot { return b.at(uint32(i) * b.step) }
 
-// line returns the place where the walk of a hash begins: in a line of one of the homes. It goes by the hash's low half,
-// because the directory uses the high bits.
-func (b *bank) line(hash uint64) uint32 {
-	return uint32(uint64(uint32(hash))*uint64(b.lines)>>32) * 2 &^ (b.step - 1)
+// home returns the place where the walk of a hash begins. It goes by the hash's low half, because the directory uses
+// the high bits.
+func (b *bank) home(hash uint64) uint32 {
+	return uint32(uint64(uint32(hash))*uint64(b.places)>>32) &^ (b.step - 1)
 }
 
-// probe is a walk over a bank's slots: those of a home, from its line on, then those of the homes 1, 2, 3, ... further,
-// for reach homes, then all of them in order. Growing steps keep the walks in a full bank short; equal ones bring every
-// walk to every slot.
+// probe is a walk over a bank's slots: those of a home, first one, then the other in its line, then those of the other
+// line; then the homes 1, 2, 3, ... further, for reach homes; then all of them in order. Growing steps keep the walks in
+// a full bank short; equal ones bring every walk to every slot.
 type probe struct {
 	place uint32
-	begin uint32 // the place in its home where the walk began
+	turn  uint32 // places of this home that are done
 	homes uint32 // visited before
 }
 
-func (b *bank) start(hash uint64) probe {
-	place := b.line(hash)
-	return probe{place: place, begin: place}
-}
+func (b *bank) start(hash uint64) probe { return probe{place: b.home(hash)} }
 
 func (p *probe) advance(b *bank) {
-	home := p.place &^ (homePlaces - 1)
-	p.place = home | (p.place+b.step)&(homePlaces-1)
-	if (p.place^p.begin)&(homePlaces-1) != 0 {
+	p.place ^= p.turn // where the home began
+	if p.turn += b.step; p.turn < homePlaces {
+		p.place ^= p.turn
 		return
 	}
+	p.turn = 0
 	p.homes++
 	step := p.homes
 	if step > min(reach, b.homes()) {
 		step = 1
 	}
-	if p.place += step * homePlaces; p.place >= b.places() {
-		p.place -= b.places()
+	if p.place += step * homePlaces; p.place >= b.places {
+		p.place -= b.places
 	}
 }
 
 // over tells that every slot was visited.
-func (p *probe) over(b *bank) bool { return p.homes >= reach+b.homes() || b.lines == 0 }
+func (p *probe) over(b *bank) bool { return p.homes >= reach+b.homes() || b.places == 0 }

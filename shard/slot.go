@@ -52,7 +52,7 @@ const (
 // written by a goroutine that was descheduled, and two claims of one key end in one slot.
 func (t *Table[P]) seek(id *ident, to intent) (*slot, sight) {
 	b := &t.banks[id.bank]
-	if b.lines == 0 { // no slot, hence none to seal either
+	if b.places == 0 { // no slot, hence none to seal either
 		switch {
 		case t.next.Load() != nil:
 			return nil, passed

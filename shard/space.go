@@ -97,7 +97,7 @@ func (m *Map[P]) below(t *Table[P], keyed bool) *space[P] {
 // stemBanks make a search in a stem end at once.
 var stemBanks = func() [2]bank {
 	b := newBank(wide, minSlots)
-	b.lines = 2
+	b.places = homePlaces
 	b.first.ctrl.Store(sealed)
 	return [2]bank{b, b}
 }()

@@ -201,7 +201,7 @@ func (m *Map[P]) bytes(s *space[P]) (n int64) {
 		if t.under != nil {
 			n += m.bytes(t.under)
 		} else {
-			n += int64(t.banks[small].places()+t.banks[wide].places())*int64(unsafe.Sizeof(slot{})) + int64(t.arena.size())
+			n += int64(t.banks[small].places+t.banks[wide].places)*int64(unsafe.Sizeof(slot{})) + int64(t.arena.size())
 		}
 	}
 	return n

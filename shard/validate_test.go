@@ -85,10 +85,10 @@ func (v *validator) table(tb *Table[tokens]) {
 	}
 	for i := range tb.banks {
 		b, keys := &tb.banks[i], 0
-		if uintptr(unsafe.Pointer(b.first))%128 != 0 || (b.first == nil) != (b.lines == 0) {
+		if uintptr(unsafe.Pointer(b.first))%128 != 0 || (b.first == nil) != (b.places == 0) {
 			v.fault("slots at %p, %d homes", b.first, b.homes())
 		}
-		for j := range b.places() {
+		for j := range b.places {
 			s := b.at(j)
 			switch used := s.ctrl.Load() != empty; {
 			case j%b.step == 0 && used:
