@@ -87,8 +87,42 @@ const composed = 8
 
 // transaction returns the transaction of n tokens of key in every limiter, its claims appended to buf.
 func (c *Composite) transaction(buf []Claim, key string, n int64) transaction {
+	return transaction{claims: c.claim(buf, key, n)}
+}
+
+// claim appends a claim on each limiter to buf.
+func (c *Composite) claim(buf []Claim, key string, n int64) []Claim {
 	for _, l := range c.limiters {
 		buf = append(buf, Claim{Limiter: l, Key: key, N: n})
 	}
-	return transaction{claims: buf}
+	return buf
+}
+
+// takeParts is TakeAll with claims on its limiters in the place of one on a Composite, which gets the Decision of the one
+// that binds it.
+func takeParts(claims []Claim) (d Decision, binding int) {
+	t := transaction{claims: make([]Claim, 0, composed)}
+	for _, c := range claims {
+		if composite, ok := c.Limiter.(*Composite); ok {
+			t.claims = composite.claim(t.claims, c.Key, c.N)
+		} else {
+			t.claims = append(t.claims, c)
+		}
+	}
+	d, part := t.run()
+	binding = -1
+	end := 0
+	for i := range claims {
+		start := end
+		if composite, ok := claims[i].Limiter.(*Composite); ok {
+			end += len(composite.limiters)
+		} else {
+			end++
+		}
+		claims[i].Decision, _ = t.tightest(start, end)
+		if start <= part && part < end {
+			binding = i
+		}
+	}
+	return d, binding
 }

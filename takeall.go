@@ -28,16 +28,22 @@ type Remote interface {
 // limiters first, then takes in order, remote ones last. If one refuses after all, what was taken is given back, so no
 // partial charge remains. It holds no lock: claims in any order can't deadlock.
 //
-// Claims on one key of one limiter are summed first: two of one token need two. d is the binding claim's Decision, and
-// binding its index: of the refusing claims the one with the longest RetryAfter; if all are admitted, the one with the
-// least Remaining/Limit; of equals, the first. Without claims it is allowed, and binding is -1. When TakeAll refuses,
-// the Decision of a claim that alone would have been admitted tells what its key has left; that of a remote claim which
+// Claims on one key of one limiter are summed first: two of one token need two. A Composite stands for its limiters,
+// so that one which is claimed beside it, too, is asked for the sum. d is the binding claim's Decision, and binding
+// its index: of the refusing claims the one with the longest RetryAfter; if all are admitted, the one with the least
+// Remaining/Limit; of equals, the first. Without claims it is allowed, and binding is -1. When TakeAll refuses, the
+// Decision of a claim that alone would have been admitted tells what its key has left; that of a remote claim which
 // wasn't asked, because a local one had refused, is zero.
 //
 // A charge that is given back stood for a moment, in which a concurrent call on that key can be refused because of it:
 // at most once for each call of TakeAll that loses its race between look and take, and for no more than its N. A refusal
 // that the look finds, as nearly all are, charges nothing.
 func TakeAll(claims []Claim) (d Decision, binding int) {
+	for i := range claims {
+		if _, ok := claims[i].Limiter.(*Composite); ok {
+			return takeParts(claims)
+		}
+	}
 	t := transaction{claims: claims}
 	return t.run()
 }
@@ -213,14 +219,23 @@ func (t *transaction) told(l Reversible) bool {
 
 // bind copies the leaders' Decisions to the claims that they stand for, and returns the one that counts.
 func (t *transaction) bind() (d Decision, binding int) {
-	binding = -1
-	d.Allowed = true
 	for i := range t.claims {
-		c := &t.claims[i]
 		if leader := t.leader(i); leader != i {
-			c.Decision = t.claims[leader].Decision
+			t.claims[i].Decision = t.claims[leader].Decision
 		}
-		if t.decided(i) && (binding < 0 || c.Decision.binds(&d)) {
+	}
+	if d, binding = t.tightest(0, len(t.claims)); binding < 0 {
+		d.Allowed = true
+	}
+	return d, binding
+}
+
+// tightest returns the Decision that counts among those of the claims from start to end, and its index; -1 if none of
+// them was decided.
+func (t *transaction) tightest(start, end int) (d Decision, binding int) {
+	binding = -1
+	for i := start; i < end; i++ {
+		if c := &t.claims[i]; t.decided(i) && (binding < 0 || c.Decision.binds(&d)) {
 			d, binding = c.Decision, i
 		}
 	}

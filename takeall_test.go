@@ -217,40 +217,8 @@ func TestTakeAllAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	composite.Take("key", 1)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { composite.Take("key", 1) }))
-}
-
-func TestCompositeHoldsOneKeyUnderSeveralRules(t *testing.T) {
-	var clock limittest.ManualClock
-	composite, err := ratelimit.NewComposite(
-		limiter(t, ratelimit.PerSecond(2).Burst(2), &clock), limiter(t, ratelimit.PerHour(3).Burst(3), &clock))
-	require.NoError(t, err)
-	assert.True(t, composite.TryAcquire("k"))
-	assert.True(t, composite.TryAcquire("k"))
-	assert.Equal(t, time.Second/2, composite.Peek("k", 1).RetryAfter)
-	clock.Advance(time.Second)
-	d := composite.Take("k", 1)
-	assert.True(t, d.Allowed)
-	assert.EqualValues(t, 0, d.Remaining)
-	assert.EqualValues(t, 3, d.Limit)
-	composite.RefundAt("k", 1, d.At)
-	assert.EqualValues(t, 1, composite.Peek("k", 0).Remaining)
-}
-
-func TestNewCompositeChecksItsLimiters(t *testing.T) {
-	var one, two limittest.ManualClock
-	a, b := limiter(t, ratelimit.PerSecond(2).Burst(2), &one), limiter(t, ratelimit.PerSecond(2).Burst(2), &two)
-	for name, limiters := range map[string][]ratelimit.Reversible{
-		"none": {}, "nil": {a, nil}, "two clocks": {a, b},
-	} {
-		_, err := ratelimit.NewComposite(limiters...)
-		assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig, name)
-	}
-	inner, err := ratelimit.NewComposite(a, a)
-	require.NoError(t, err)
-	outer, err := ratelimit.NewComposite(inner, a)
-	require.NoError(t, err)
-	assert.Equal(t, ratelimit.Never, outer.Take("k", 1).RetryAfter, "inner wants two of two, and a one more")
-	assert.EqualValues(t, 2, remaining(a, "k"))
+	claims[0].Limiter = composite
+	assert.Zero(t, testing.AllocsPerRun(100, func() { ratelimit.TakeAll(claims) }))
 }
 
 // store is a remote store of limiters that counts the calls to it.
