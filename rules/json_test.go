@@ -34,6 +34,24 @@ func TestParseJSON(t *testing.T) {
 	}, spec)
 }
 
+// Windows editors put a byte order mark before UTF-8.
+func TestJSONAfterAByteOrderMark(t *testing.T) {
+	const mark = "\ufeff"
+	text := `{"rules": [{"name": "a", "key": "ip", "limit": "10/s"}]}`
+	want, err := rules.ParseJSON([]byte(text))
+	require.NoError(t, err)
+	got, err := rules.ParseJSON([]byte(mark + text))
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+
+	_, err = rules.ParseJSON([]byte(mark + "{\n\"rule\": []}"))
+	assert.Equal(t, 2, problemAt(t, err, "rule").Line)
+	_, err = rules.ParseJSON([]byte(mark))
+	assert.Contains(t, problemAt(t, err, "").Text, "empty")
+	_, err = rules.ParseJSON([]byte(mark + mark + text))
+	assert.ErrorIs(t, problemAt(t, err, ""), rules.ErrSyntax, "the second one is a character")
+}
+
 func TestJSONThatIsNoSpec(t *testing.T) {
 	for _, c := range []struct {
 		json string

@@ -27,8 +27,13 @@ type field struct {
 // maxDepth is more than a Spec has; deeper ones aren't followed.
 const maxDepth = 16
 
-// parseTree reads one JSON value with nothing after it. A syntax error is a Problem with its line.
+// byteOrderMark is what some editors write before UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
+// parseTree reads one JSON value with nothing after it, and nothing before it but a byte order mark. A syntax error is a
+// Problem with its line.
 func parseTree(data []byte) (*value, *Problem) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	p := &treeParser{data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
 	p.decoder.UseNumber()
 	v, err := p.value(0)

@@ -44,6 +44,16 @@ func TestJSONIsYAML(t *testing.T) {
 	require.Equal(t, rules.List{":80"}, file.Server.Listen)
 }
 
+func TestFileWithAByteOrderMark(t *testing.T) {
+	for _, text := range []string{rule, `{"rules": [{"name": "a", "key": ["ip"], "limit": "10/s"}]}`} {
+		want, err := Parse([]byte(text))
+		require.NoError(t, err)
+		got, err := Parse([]byte("\ufeff" + text))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
 func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
