@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -74,10 +75,16 @@ func (w *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return w.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-// FlushError is what http.ResponseController calls. It writes the header if nothing has.
+// FlushError is what http.ResponseController calls. It writes the header if nothing has, unless the writer can't flush.
 func (w *recorder) FlushError() error {
-	w.answer(http.StatusOK)
-	return http.NewResponseController(w.ResponseWriter).Flush()
+	if w.status == 0 {
+		w.ours.restore(w.Header())
+	}
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	if !errors.Is(err, http.ErrNotSupported) {
+		w.answer(http.StatusOK)
+	}
+	return err
 }
 
 // Unwrap serves http.ResponseController.
@@ -95,10 +102,20 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom keeps the way open for sendfile.
-func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
-	w.answer(http.StatusOK)
-	return io.Copy(w.ResponseWriter, src)
+// sniffed is how much of a source net/http writes before it leaves the rest to sendfile.
+const sniffed = 512
+
+// ReadFrom keeps the way open for sendfile. As net/http does, it writes the first bytes by themselves: a source that fails
+// before them is no answer, and the handler may still choose a status.
+func (w *recorder) ReadFrom(src io.Reader) (n int64, err error) {
+	if w.status == 0 {
+		n, err = io.Copy(struct{ io.Writer }{w}, io.LimitReader(src, sniffed))
+		if err != nil || n < sniffed {
+			return n, err
+		}
+	}
+	rest, err := io.Copy(w.ResponseWriter, src)
+	return n + rest, err
 }
 
 // answer notes the status, if it is the first one: the header is about to be written.

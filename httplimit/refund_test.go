@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -183,4 +186,62 @@ func TestRefundPretendsNothing(t *testing.T) {
 			assert.Equal(t, [2]bool{c.flushes, c.hijack}, [2]bool{flushes, hijacks}, "%T", c.w)
 		})).ServeHTTP(c.w, from("192.0.2.1:1"))
 	}
+}
+
+// What net/http hasn't taken for an answer isn't one: the status is still the handler's to choose.
+func TestRefundByTheStatusThatTheClientGets(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin  func(t *testing.T, w http.ResponseWriter)
+		status int
+	}{
+		"a source that fails at once": {func(t *testing.T, w http.ResponseWriter) {
+			_, err := io.Copy(w, iotest.ErrReader(io.ErrUnexpectedEOF))
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		}, 500},
+		"an empty source": {func(t *testing.T, w http.ResponseWriter) {
+			n, err := w.(io.ReaderFrom).ReadFrom(struct{ io.Reader }{strings.NewReader("")})
+			assert.Zero(t, n)
+			assert.NoError(t, err)
+		}, 500},
+		"a source that fails later": {func(t *testing.T, w http.ResponseWriter) {
+			n, err := io.Copy(w, io.MultiReader(strings.NewReader("hello"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+			assert.EqualValues(t, 5, n)
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		}, 200},
+		"a long source": {func(t *testing.T, w http.ResponseWriter) {
+			n, err := io.Copy(w, io.MultiReader(strings.NewReader(strings.Repeat("x", 1e5)), strings.NewReader("y")))
+			assert.EqualValues(t, 1e5+1, n)
+			assert.NoError(t, err)
+		}, 200},
+		"an empty write": {func(t *testing.T, w http.ResponseWriter) { io.WriteString(w, "") }, 200},
+		"a flush":        {func(t *testing.T, w http.ResponseWriter) { http.NewResponseController(w).Flush() }, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Key: httplimit.Global(), Refund: httplimit.OnFailure}))
+			server := httptest.NewUnstartedServer(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				c.begin(t, w)
+				w.WriteHeader(500)
+			})))
+			server.Config.ErrorLog = log.New(io.Discard, "", 0) // which would tell of the superfluous ones
+			server.Start()
+			defer server.Close()
+			resp, err := server.Client().Get(server.URL)
+			require.NoError(t, err)
+			body(t, resp)
+			assert.Equal(t, c.status, resp.StatusCode)
+			server.Close() // when all is settled
+			want := map[int]int64{200: 8, 500: 9}[c.status]
+			e := f.Explain(from("192.0.2.1:1"))[0]
+			assert.Equal(t, want, e.Limiter.Peek(e.RawKey, 0).Remaining)
+		})
+	}
+
+	// A writer that can't flush hasn't begun to answer when it is asked to.
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
+	f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.ErrorIs(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
+		w.WriteHeader(500)
+	})).ServeHTTP(plainWriter{httptest.NewRecorder()}, from("192.0.2.1:1"))
+	e := f.Explain(from("192.0.2.1:1"))[0]
+	assert.EqualValues(t, 9, e.Limiter.Peek(e.RawKey, 0).Remaining)
 }
