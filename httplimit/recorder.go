@@ -20,7 +20,8 @@ type recorder struct {
 type (
 	flushRecorder       struct{ recorder }
 	hijackRecorder      struct{ recorder }
-	flushHijackRecorder struct{ recorder }
+	flushHijackRecorder struct{ recorder } // HTTP/1's
+	flushPushRecorder   struct{ recorder } // HTTP/2's
 )
 
 // serve calls next, and does what is to be done when the response is known: the fields are put back, the charges
@@ -50,10 +51,14 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, charges []charge
 func record(w http.ResponseWriter, ours *kept) (http.ResponseWriter, *recorder) {
 	_, flushes := w.(http.Flusher)
 	_, hijacks := w.(http.Hijacker)
+	_, pushes := w.(http.Pusher)
 	rec := recorder{ResponseWriter: w, ours: *ours}
 	switch {
 	case flushes && hijacks:
 		w := &flushHijackRecorder{rec}
+		return w, &w.recorder
+	case flushes && pushes:
+		w := &flushPushRecorder{rec}
 		return w, &w.recorder
 	case flushes:
 		w := &flushRecorder{rec}
@@ -67,12 +72,17 @@ func record(w http.ResponseWriter, ours *kept) (http.ResponseWriter, *recorder) 
 
 func (w *flushRecorder) Flush()       { w.FlushError() }
 func (w *flushHijackRecorder) Flush() { w.FlushError() }
+func (w *flushPushRecorder) Flush()   { w.FlushError() }
 
 func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error)      { return w.hijack() }
 func (w *flushHijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
 
 func (w *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return w.ResponseWriter.(http.Hijacker).Hijack()
+}
+
+func (w *flushPushRecorder) Push(target string, o *http.PushOptions) error {
+	return w.ResponseWriter.(http.Pusher).Push(target, o)
 }
 
 // FlushError is what http.ResponseController calls. It writes the header if nothing has, unless the writer can't flush.
@@ -100,6 +110,12 @@ func (w *recorder) WriteHeader(status int) {
 func (w *recorder) Write(p []byte) (int, error) {
 	w.answer(http.StatusOK)
 	return w.ResponseWriter.Write(p)
+}
+
+// WriteString keeps a text from being copied for Write.
+func (w *recorder) WriteString(s string) (int, error) {
+	w.answer(http.StatusOK)
+	return io.WriteString(w.ResponseWriter, s)
 }
 
 // sniffed is how much of a source net/http writes before it leaves the rest to sendfile.

@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -159,6 +161,53 @@ func TestRefundKeepsWhatTheWriterCan(t *testing.T) {
 	assert.Equal(t, 299, resp.StatusCode)
 }
 
+// HTTP/2 has no connection to take over, but can push.
+func TestRefundKeepsWhatTheWriterOfHTTP2Can(t *testing.T) {
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
+	server := httptest.NewUnstartedServer(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, hijacks := w.(http.Hijacker)
+		assert.False(t, hijacks)
+		pusher, pushes := w.(http.Pusher)
+		if assert.True(t, pushes) {
+			assert.ErrorIs(t, pusher.Push("/style.css", nil), http.ErrNotSupported, "by this client")
+		}
+		w.(http.Flusher).Flush()
+		assert.NoError(t, http.NewResponseController(w).SetWriteDeadline(time.Time{}), "through Unwrap")
+		io.Copy(w, strings.NewReader(r.Proto))
+	})))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	resp, err := server.Client().Get(server.URL)
+	require.NoError(t, err)
+	assert.Equal(t, "HTTP/2.0", body(t, resp))
+}
+
+// A text is not copied on its way to a writer that takes texts.
+func TestRefundKeepsTextsAsTheyAre(t *testing.T) {
+	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
+	w := &textWriter{ResponseWriter: httptest.NewRecorder()}
+	f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.WriteString(w, "hello")
+		assert.Equal(t, 5, n)
+		assert.NoError(t, err)
+		w.WriteHeader(500) // too late
+	})).ServeHTTP(w, from("192.0.2.1:1"))
+	assert.Equal(t, []string{"hello"}, w.texts)
+	e := f.Explain(from("192.0.2.1:1"))[0]
+	assert.EqualValues(t, 8, e.Limiter.Peek(e.RawKey, 0).Remaining)
+}
+
+type textWriter struct {
+	http.ResponseWriter
+	texts []string
+}
+
+func (w *textWriter) WriteString(s string) (int, error) {
+	w.texts = append(w.texts, s)
+	return len(s), nil
+}
+
 type plainWriter struct{ http.ResponseWriter }
 
 type hijackWriter struct{ http.ResponseWriter }
@@ -169,6 +218,11 @@ type flushWriter struct{ http.ResponseWriter }
 
 func (flushWriter) Flush() {}
 
+// pushWriter is like HTTP/2's.
+type pushWriter struct{ flushWriter }
+
+func (pushWriter) Push(target string, _ *http.PushOptions) error { return errors.New(target) }
+
 // It doesn't pretend, either.
 func TestRefundPretendsNothing(t *testing.T) {
 	f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: httplimit.OnFailure}))
@@ -177,13 +231,20 @@ func TestRefundPretendsNothing(t *testing.T) {
 		assert.ErrorIs(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
 	})).ServeHTTP(struct{ http.ResponseWriter }{w}, from("192.0.2.1:1"))
 	for _, c := range []struct {
-		w               http.ResponseWriter
-		flushes, hijack bool
-	}{{plainWriter{w}, false, false}, {hijackWriter{w}, false, true}, {flushWriter{w}, true, false}} {
+		w                       http.ResponseWriter
+		flushes, hijack, pushes bool
+	}{
+		{plainWriter{w}, false, false, false}, {hijackWriter{w}, false, true, false}, {flushWriter{w}, true, false, false},
+		{pushWriter{flushWriter{w}}, true, false, true},
+	} {
 		f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, flushes := w.(http.Flusher)
 			_, hijacks := w.(http.Hijacker)
-			assert.Equal(t, [2]bool{c.flushes, c.hijack}, [2]bool{flushes, hijacks}, "%T", c.w)
+			pusher, pushes := w.(http.Pusher)
+			assert.Equal(t, [3]bool{c.flushes, c.hijack, c.pushes}, [3]bool{flushes, hijacks, pushes}, "%T", c.w)
+			if pushes {
+				assert.EqualError(t, pusher.Push("/style.css", nil), "/style.css")
+			}
 		})).ServeHTTP(c.w, from("192.0.2.1:1"))
 	}
 }
