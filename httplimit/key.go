@@ -98,14 +98,17 @@ func Query(name string) Key {
 // it. user returns "" for nobody.
 func User(user func(*http.Request) string) Key { return Key{kind: kindUser, value: user} }
 
-// Host is the host that the request is for, as the client sent it, in lower case and without port.
+// Host is the host that the request is for, as the client sent it, in lower case and without port and final dot:
+// spellings that reach the same handlers are one.
 func Host() Key {
 	return Key{kind: kindHost, value: func(r *http.Request) string {
 		host := r.Host
-		if i := strings.LastIndexByte(host, ':'); i >= 0 && isPort(host[i:]) && !strings.HasSuffix(host[:i], ":") {
+		// Whatever stands for the port, as net/http takes anything. An IPv6 address without brackets has none.
+		if i := strings.LastIndexByte(host, ':'); i >= 0 && strings.IndexByte(host[i:], ']') < 0 &&
+			(host[0] == '[' || strings.IndexByte(host[:i], ':') < 0) {
 			host = host[:i]
 		}
-		return strings.ToLower(host)
+		return strings.ToLower(strings.TrimSuffix(host, "."))
 	}}
 }
 

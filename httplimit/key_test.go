@@ -139,8 +139,12 @@ func TestNormalize(t *testing.T) {
 	assert.Equal(t, a, b)
 }
 
-func TestHostIsHeldApartFromPort(t *testing.T) {
-	for host, want := range map[string]string{"API.example.org:8080": "api.example.org", "[2001:db8::1]:80": "[2001:db8::1]", "api": "api", "[::1]": "[::1]"} {
+func TestHostIsOneInAllItsSpellings(t *testing.T) {
+	for host, want := range map[string]string{
+		"API.example.org:8080": "api.example.org", "[2001:db8::1]:80": "[2001:db8::1]", "api": "api", "[::1]": "[::1]",
+		"api.example.org.": "api.example.org", "API.Example.org.:8080": "api.example.org", "api.example.org:": "api.example.org",
+		"api.example.org:000000080": "api.example.org", "api.example.org:http": "api.example.org", "2001:DB8::1": "2001:db8::1",
+	} {
 		a, _ := keyOf(t, Host(), &http.Request{Host: host})
 		b, _ := keyOf(t, Header("host"), &http.Request{Host: want})
 		assert.Equal(t, a, b, host)
