@@ -41,15 +41,21 @@ type cachedTime struct {
 	done chan struct{}
 }
 
-// DefaultResolution is the resolution of a CoarseClock made with none.
-const DefaultResolution = time.Millisecond
+const (
+	// DefaultResolution is the resolution of a CoarseClock made with none.
+	DefaultResolution = time.Millisecond
+	// MinResolution is the finest resolution of a CoarseClock. A finer one would cost more in refreshing than it saves in
+	// reading, at a ns a whole processor; SystemClock is exact.
+	MinResolution = 100 * time.Microsecond
+)
 
-// NewCoarseClock returns a clock that is refreshed each resolution (at most 0: DefaultResolution) in the background,
-// until Close, or until nobody refers to it any more.
+// NewCoarseClock returns a clock that is refreshed each resolution in the background, until Close, or until nobody refers
+// to it any more. At most 0 is DefaultResolution; anything else below MinResolution is that.
 func NewCoarseClock(resolution time.Duration) *CoarseClock {
 	if resolution <= 0 {
 		resolution = DefaultResolution
 	}
+	resolution = max(resolution, MinResolution)
 	t := &cachedTime{done: make(chan struct{})}
 	t.now.Store(SystemClock().NanoTime())
 	go t.refresh(resolution)

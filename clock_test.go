@@ -25,6 +25,7 @@ func TestSystemClockNeverGoesBackwards(t *testing.T) {
 func TestCoarseClockStepsByItsResolution(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{
 		10 * time.Millisecond: 10 * time.Millisecond, 0: time.Millisecond, -time.Second: time.Millisecond,
+		150 * time.Microsecond: 150 * time.Microsecond, 1: 100 * time.Microsecond, 99 * time.Microsecond: 100 * time.Microsecond,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := ratelimit.NewCoarseClock(given)
