@@ -18,8 +18,8 @@ func NewComposite(limiters ...Reversible) (*Composite, error) {
 	c := new(Composite)
 	locals := 0
 	for i, l := range limiters {
-		if l == nil {
-			return nil, fmt.Errorf("%w: NewComposite: limiter %d is nil", ErrInvalidConfig, i)
+		if isNil(l) {
+			return nil, fmt.Errorf("%w: NewComposite: limiter %d is %#v", ErrInvalidConfig, i, l)
 		}
 		if inner, ok := l.(*Composite); ok { // its parts are this one's: one that stands in both is asked for the sum
 			c.limiters = append(c.limiters, inner.limiters...)

@@ -33,7 +33,8 @@ func TestNewCompositeChecksItsLimiters(t *testing.T) {
 	var one, two limittest.ManualClock
 	a, b := limiter(t, ratelimit.PerSecond(2).Burst(2), &one), limiter(t, ratelimit.PerSecond(2).Burst(2), &two)
 	for name, limiters := range map[string][]ratelimit.Reversible{
-		"none": {}, "nil": {a, nil}, "two clocks": {a, b},
+		"none": {}, "nil": {a, nil}, "a nil pointer": {a, (*ratelimit.TokenBucketLimiter)(nil)}, "a nil composite": {(*ratelimit.Composite)(nil)},
+		"two clocks": {a, b},
 	} {
 		_, err := ratelimit.NewComposite(limiters...)
 		assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig, name)

@@ -1,6 +1,9 @@
 package ratelimit
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Overflow says what becomes of a new key when MaxKeys are held and none of them is idle.
 type Overflow uint8
@@ -29,6 +32,9 @@ type Config struct {
 }
 
 func (c Config) validate() error {
+	if isNil(c.Clock) {
+		return fmt.Errorf("%w: Clock: a nil %T: leave the field out for SystemClock", ErrInvalidConfig, c.Clock)
+	}
 	if c.MaxKeys < 0 {
 		return fmt.Errorf("%w: MaxKeys: %d: must be at least 0", ErrInvalidConfig, c.MaxKeys)
 	}
@@ -36,6 +42,17 @@ func (c Config) validate() error {
 		return fmt.Errorf("%w: Overflow: %d: must be EvictNearestFull, DenyNewKeys or AllowNewKeys", ErrInvalidConfig, c.Overflow)
 	}
 	return nil
+}
+
+// isNil reports whether v is nil, or a nil of the kind that its methods would have to be called on.
+func isNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map:
+		return r.IsNil()
+	}
+	return false
 }
 
 // Factory makes limiters from rules, all with one Config.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/limittest"
 )
 
 func TestValidateNamesFieldValueAndBound(t *testing.T) {
@@ -102,6 +103,9 @@ func TestConfigIsChecked(t *testing.T) {
 	}{
 		{ratelimit.Config{MaxKeys: -1}, []string{"MaxKeys", "-1", "0"}},
 		{ratelimit.Config{Overflow: 3}, []string{"Overflow", "3", "DenyNewKeys"}},
+		{ratelimit.Config{Clock: (*limittest.ManualClock)(nil)}, []string{"Clock", "nil *limittest.ManualClock"}},
+		{ratelimit.Config{Clock: (*ratelimit.CoarseClock)(nil)}, []string{"Clock", "nil *ratelimit.CoarseClock"}},
+		{ratelimit.Config{Clock: funcClock(nil)}, []string{"Clock", "nil ratelimit_test.funcClock"}},
 	} {
 		_, err := ratelimit.New(ratelimit.PerSecond(1).Burst(1), c.config)
 		require.ErrorIs(t, err, ratelimit.ErrInvalidConfig)

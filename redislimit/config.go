@@ -3,6 +3,7 @@ package redislimit
 import (
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 
@@ -45,6 +46,12 @@ const (
 	MaxServers = 1 << 20
 )
 
+// isNil reports whether v is nil, or a nil pointer, on which its methods would panic.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
 // complete checks c and fills in defaults.
 func (c *Config) complete() error {
 	if strings.ContainsAny(c.Prefix, "{}") {
@@ -61,6 +68,9 @@ func (c *Config) complete() error {
 	}
 	if c.LocalKeys < 0 {
 		return fmt.Errorf("%w: LocalKeys: %d: must be at least 0", ratelimit.ErrInvalidConfig, c.LocalKeys)
+	}
+	if c.Clock != nil && isNil(c.Clock) {
+		return fmt.Errorf("%w: Clock: a nil %T: leave the field out for ratelimit.SystemClock", ratelimit.ErrInvalidConfig, c.Clock)
 	}
 	if c.Prefix == "" {
 		c.Prefix = "rl"

@@ -51,7 +51,7 @@ type Store struct {
 // New returns a store on server. The error wraps ratelimit.ErrInvalidConfig and names the field, the value and the bound.
 // Close it when no limiter uses it any more.
 func New(server Server, c Config) (*Store, error) {
-	if server == nil {
+	if isNil(server) {
 		return nil, fmt.Errorf("%w: Server: must not be nil", ratelimit.ErrInvalidConfig)
 	}
 	if err := c.complete(); err != nil {

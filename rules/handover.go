@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/casgate/ratelimit"
 )
@@ -62,6 +63,9 @@ func takeOver(old, next *Set, newLimiter func(Build) (ratelimit.Reversible, erro
 			continue
 		}
 		limiter, err := newLimiter(Build{Rule: id.rule, Plan: id.plan, Key: id.key, Store: id.store, Limit: l.Limit})
+		if r := reflect.ValueOf(limiter); err == nil && (!r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()) {
+			err = fmt.Errorf("%w: NewLimiter: made none: %#v", ratelimit.ErrInvalidConfig, limiter)
+		}
 		if err != nil {
 			ps.list = append(ps.list, limiterProblem(l.path, id.rule, err))
 			continue

@@ -139,6 +139,17 @@ func TestLimitersOfTheProgram(t *testing.T) {
 	assert.Equal(t, []int{1, 1, 1}, []int{a.closed, b.closed, made["c"].closed})
 }
 
+// A limiter that isn't there is found at the change, and not by the first request.
+func TestNoLimiterOfTheProgram(t *testing.T) {
+	for _, none := range []ratelimit.Reversible{nil, (*ratelimit.Composite)(nil)} {
+		_, err := rules.NewStore(rules.Spec{Rules: []rules.RuleSpec{perIP("1/s")}},
+			rules.Config{NewLimiter: func(rules.Build) (ratelimit.Reversible, error) { return none, nil }})
+		p := problemAt(t, err, "rules[0]")
+		assert.ErrorIs(t, p, ratelimit.ErrInvalidConfig)
+		assert.Contains(t, p.Text, "NewLimiter")
+	}
+}
+
 func TestLimiterWithoutSetRuleIsMadeAnew(t *testing.T) {
 	var made []rules.Build
 	store, err := rules.NewStore(rules.Spec{Rules: []rules.RuleSpec{perIP("1/s")}},
