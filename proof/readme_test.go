@@ -43,6 +43,7 @@ const given = `
 	ctx context.Context
 	tooManyRequests func(http.ResponseWriter, time.Duration)
 	users, addresses ratelimit.Reversible
+	filter *httplimit.Filter
 `
 
 var packages = map[string]string{
@@ -50,6 +51,8 @@ var packages = map[string]string{
 	"ratelimit":  "github.com/casgate/ratelimit",
 	"httplimit":  "github.com/casgate/ratelimit/httplimit",
 	"redislimit": "github.com/casgate/ratelimit/redislimit",
+	"grpclimit":  "github.com/casgate/ratelimit/grpclimit",
+	"grpc":       "google.golang.org/grpc",
 }
 
 func TestTheReadmesGoCompiles(t *testing.T) {
