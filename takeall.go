@@ -25,8 +25,9 @@ type Remote interface {
 }
 
 // TakeAll takes every claim, or none: the limits of a user and of an address, say, at once. It looks at all local
-// limiters first, then takes in order, remote ones last. If one refuses after all, what was taken is given back, so no
-// partial charge remains. It holds no lock: claims in any order can't deadlock.
+// limiters but the last first, then takes, from the last one to the first, and of remote ones after that. If one refuses
+// after all, what was taken is given back, so no partial charge remains. It holds no lock: claims in any order can't
+// deadlock.
 //
 // Claims on one key of one limiter are summed first: two of one token need two. A Composite stands for its limiters,
 // so that one which is claimed beside it, too, is asked for the sum. d is the binding claim's Decision, and binding
@@ -85,9 +86,10 @@ func (t *transaction) peek() Decision {
 	return d
 }
 
-// look fills the leading claims' Decisions by peeks, remote ones only if asked to, and reports whether all are allowed.
+// look fills the leading claims' Decisions by peeks, and reports whether all are allowed. It leaves out the one that
+// take charges first, unless another is refused: its charge is its look. Remote ones it leaves out unless asked to.
 func (t *transaction) look(remote bool) bool {
-	all := true
+	all, waiting := true, -1
 	if remote {
 		t.asked = len(t.claims)
 	}
@@ -97,21 +99,33 @@ func (t *transaction) look(remote bool) bool {
 		if isRemote(c.Limiter) && !remote || t.leader(i) != i {
 			continue
 		}
-		if l, now, ok := t.timed(c.Limiter); ok {
-			c.Decision = l.peekAt(c.Key, t.total(i), now)
-		} else {
-			c.Decision = c.Limiter.Peek(c.Key, t.total(i))
+		if waiting >= 0 && !t.lookAt(waiting) {
+			all = false
 		}
-		all = all && c.Decision.Allowed
+		waiting = i
+	}
+	if waiting >= 0 && (remote || !all) && !t.lookAt(waiting) {
+		all = false
 	}
 	return all
 }
 
-// take charges the leading claims, local ones first, and reports whether all were admitted; otherwise nothing is
-// charged any more.
+// lookAt fills the Decision of claim i, which leads, by a peek, and reports whether it is allowed.
+func (t *transaction) lookAt(i int) bool {
+	c := &t.claims[i]
+	if l, now, ok := t.timed(c.Limiter); ok {
+		c.Decision = l.peekAt(c.Key, t.total(i), now)
+	} else {
+		c.Decision = c.Limiter.Peek(c.Key, t.total(i))
+	}
+	return c.Decision.Allowed
+}
+
+// take charges the leading claims, local ones first, from the last to the first, and reports whether all were admitted;
+// otherwise nothing is charged any more.
 func (t *transaction) take() bool {
 	remote := false
-	for i := range t.claims {
+	for i := len(t.claims) - 1; i >= 0; i-- {
 		c := &t.claims[i]
 		if isRemote(c.Limiter) {
 			remote = true
@@ -126,16 +140,16 @@ func (t *transaction) take() bool {
 			c.Decision = c.Limiter.Take(c.Key, t.total(i))
 		}
 		if !c.Decision.Allowed {
-			t.rollBack(i, func(l Reversible) bool { return !isRemote(l) })
+			t.rollBack(i+1, func(l Reversible) bool { return !isRemote(l) })
 			return false
 		}
 	}
 	return !remote || t.takeRemote()
 }
 
-// rollBack gives back what the leading claims before the index end have taken, of those limiters that were charged.
-func (t *transaction) rollBack(end int, charged func(Reversible) bool) {
-	for i := range end {
+// rollBack gives back what the leading claims from the index start have taken, of those limiters that were charged.
+func (t *transaction) rollBack(start int, charged func(Reversible) bool) {
+	for i := start; i < len(t.claims); i++ {
 		c := &t.claims[i]
 		if charged(c.Limiter) && t.leader(i) == i {
 			c.Limiter.RefundAt(c.Key, t.total(i), c.Decision.At)
@@ -153,7 +167,7 @@ func (t *transaction) takeRemote() bool {
 		t.asked = i + 1
 		if !t.takeStore(r) {
 			t.refuser = i + 1
-			t.rollBack(len(t.claims), func(l Reversible) bool {
+			t.rollBack(0, func(l Reversible) bool {
 				r, ok := l.(Remote)
 				return !ok || t.named(r, i)
 			})

@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,11 +154,63 @@ func TestTakeAllGivesBackWhenItLosesARace(t *testing.T) {
 		a, b := limiter(t, rule, &clock), limiter(t, rule, &clock)
 		b.Take("k", 3)
 		a.Take("k", 1)
-		d, binding := ratelimit.TakeAll([]ratelimit.Claim{{Limiter: a, Key: "k", N: 2}, {Limiter: lying{b}, Key: "k", N: 1}})
+		d, binding := ratelimit.TakeAll([]ratelimit.Claim{{Limiter: lying{b}, Key: "k", N: 1}, {Limiter: a, Key: "k", N: 2}})
 		assert.False(t, d.Allowed)
-		assert.Equal(t, 1, binding)
+		assert.Equal(t, 0, binding)
 		assert.EqualValues(t, 2, remaining(a, "k"), algorithm)
 		assert.EqualValues(t, 0, remaining(b, "k"), algorithm)
+	}
+}
+
+// logging is a limiter that logs its calls.
+type logging struct {
+	ratelimit.Reversible
+	log *[]string
+}
+
+func (l logging) Peek(key string, n int64) ratelimit.Decision {
+	*l.log = append(*l.log, "peek "+key)
+	return l.Reversible.Peek(key, n)
+}
+
+func (l logging) Take(key string, n int64) ratelimit.Decision {
+	*l.log = append(*l.log, "take "+key)
+	return l.Reversible.Take(key, n)
+}
+
+// The limiter that is charged first isn't looked at before: what it refuses has charged nobody.
+func TestTakeAllLooksBeforeItTakes(t *testing.T) {
+	var clock limittest.ManualClock
+	for _, c := range []struct {
+		full string // of the keys a, b and c
+		want []string
+	}{
+		{"abc", []string{"peek a", "peek b", "take c", "take b", "take a"}},
+		{"ab", []string{"peek a", "peek b", "take c"}},
+		{"bc", []string{"peek a", "peek b", "peek c"}},
+		{"a", []string{"peek a", "peek b", "peek c"}},
+	} {
+		var log []string
+		l := limiter(t, ratelimit.PerSecond(1).Burst(1), &clock)
+		var claims []ratelimit.Claim
+		for _, key := range []string{"a", "b", "c"} {
+			if !strings.Contains(c.full, key) {
+				l.Take(key, 1)
+			}
+			claims = append(claims, ratelimit.Claim{Limiter: logging{l, &log}, Key: key, N: 1})
+		}
+		d, binding := ratelimit.TakeAll(claims)
+		assert.Equal(t, c.want, log, c.full)
+		assert.Equal(t, len(c.full) == 3, d.Allowed, c.full)
+		for i, key := range []string{"a", "b", "c"} {
+			full := strings.Contains(c.full, key)
+			assert.Equal(t, full, claims[i].Decision.Allowed, "%s: %s", c.full, key)
+			if !d.Allowed {
+				assert.Equal(t, full, remaining(l, key) == 1, "%s: %s", c.full, key)
+				assert.Equal(t, full, claims[i].Decision.Remaining == 1, "%s: %s", c.full, key)
+			}
+		}
+		assert.Equal(t, d, claims[binding].Decision, c.full)
 	}
 }
 
