@@ -1,9 +1,13 @@
 package main
 
 import (
+	"debug/elf"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +35,51 @@ func TestDeploymentsRunWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the Dockerfile's first stage runs builds a command that runs alone, as its second stage has it do. The stages' images
+// aren't fetched.
+func TestDockerfileBuildsACommandThatRunsAlone(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("builds the command once more, with other flags, for Linux")
+	}
+	text := deployed(t, "Dockerfile")
+	line := func(pattern string) string {
+		m := regexp.MustCompile(`(?m)^` + pattern + `$`).FindStringSubmatch(text)
+		require.NotNil(t, m, pattern)
+		return m[1]
+	}
+	module, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	require.Contains(t, string(module), "\ngo "+line(`FROM golang:([\d.]+) AS build`)+".", "the image's Go is the one that the module asks for")
+
+	binary := filepath.Join(t.TempDir(), "ratelimit")
+	build := strings.Replace(line(`RUN (.+ go build .+)`), " -o "+line(`COPY --from=build (\S+) /ratelimit`)+" ", " -o "+binary+" ", 1)
+	require.Contains(t, build, binary)
+	command := exec.Command("sh", "-c", build)
+	command.Dir = "../.." // the root of the repository, as its comment says
+	said, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+
+	file, err := elf.Open(binary)
+	require.NoError(t, err)
+	defer file.Close()
+	for _, p := range file.Progs {
+		require.NotEqual(t, elf.PT_INTERP, p.Type, "it needs no loader, as there is none")
+	}
+	require.Equal(t, "/ratelimit", line(`ENTRYPOINT \["(\S+)"\]`))
+	var args []string
+	require.NoError(t, json.Unmarshal([]byte(line(`CMD (\[.+\])`)), &args))
+	require.Equal(t, "/etc/ratelimit/rules.yaml", args[2], "where its comment mounts one")
+	rules, err := filepath.Abs("../deploy/rules.yaml")
+	require.NoError(t, err)
+	said, err = exec.Command(binary, "validate", rules).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	args[2] = filepath.Join(t.TempDir(), "missing.yaml")
+	said, err = exec.Command(binary, args...).CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, exitInvalid, exit.ExitCode(), "it takes the command line, and misses the file: %s", said)
 }
 
 func TestSocketHasTheNameThatTheServiceAsksFor(t *testing.T) {
