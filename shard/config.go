@@ -18,12 +18,14 @@ type Kernel[P any] interface {
 }
 
 // Retirer is what a Kernel also implements if a word refers to state outside it. A map that finds the interface calls
-// it around the end of a state's life; see the package comment.
+// it around the end of a state's life.
 type Retirer[P any] interface {
 	// Retire is the last look before word is evicted as idle at the instant at. False: it isn't idle after all.
 	// After true, no call can charge the state any more. It may be called again for the same word, and then agrees.
+	// It must agree some time with IdleAt: a state that can't be retired has IdleAt math.MaxInt64.
 	Retire(p *P, word uint64, at int64) bool
-	// Release says that word is gone for good: no slot holds it, and no step will see it. Called once per state.
+	// Release says that word is gone for good: no slot holds it, and no step will see it. Called once per state, also
+	// where a state was retired, but a step has put another word in its place before it could be evicted.
 	// A helper that was descheduled may still ask about it; the kernel then answers as for an idle word.
 	Release(p *P, word uint64)
 }

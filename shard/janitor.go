@@ -55,7 +55,7 @@ func (m *Map[P]) tidy() {
 	now := m.now()
 	if ahead(m.born, j.first) > skew || ahead(j.first, now) > skew {
 		// Callers bring times of their own, of a simulation say. The clock knows nothing of them; a mark does.
-		now = m.top.dir.Load().at(0).Load().mark.Load()
+		now = m.someMark()
 	}
 	if j.steps == 0 {
 		if j.quiet++; now < j.idle.load() && m.held.Load() > 0 && j.quiet < mostQuiet {
@@ -86,6 +86,15 @@ func (m *Map[P]) tidy() {
 		}
 	}
 	m.schedule(wait)
+}
+
+// someMark returns the mark of a table with keys; a stem has none.
+func (m *Map[P]) someMark() int64 {
+	t := m.top.dir.Load().at(0).Load()
+	for t.under != nil {
+		t = t.under.dir.Load().at(0).Load()
+	}
+	return t.mark.Load()
 }
 
 // ahead returns how far a is ahead of b, whatever they are.

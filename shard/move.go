@@ -28,8 +28,8 @@ func (m *Map[P]) succeed(t *Table[P], floor int64, more load, hostile bool) bool
 	c.load.add(v.half[1])
 	_, fits := c.slots(m.limits.slots)
 	split := !fits || c.bytes > maxArena/2
-	if n := c.keys[small] + c.keys[wide]; split && !t.space.keyed && (n >= 16 || t.space.skip+t.depth >= 24) {
-		// Halves that differ so much come from keys made for it.
+	if n := c.keys[small] + c.keys[wide]; split && !t.space.keyed && (n >= 16 || t.space.skip+t.depth >= 24) && t.space.dir.Load().shows(t) {
+		// Halves that differ so much come from keys made for it, unless t was to be a merge and one half did not join.
 		left := v.half[0].keys[small] + v.half[0].keys[wide]
 		hostile = hostile || max(left, n-left) > n/4*3
 	}
@@ -72,6 +72,7 @@ func (m *Map[P]) legacy(floor int64, tables ...*Table[P]) maker[P] {
 		c.space, c.path, c.depth = t.space, t.path, t.depth
 		c.floor = max(c.floor, t.floor, t.mark.Load())
 	}
+	c.floor = min(c.floor, Horizon-markStep) // as make does, because a survey must not leave out what is carried
 	return c
 }
 
@@ -203,11 +204,7 @@ func (m *Map[P]) drain(t *Table[P]) (a, b [2]int) {
 	m.work(t.size())
 	t.done.Store(true)
 	m.swing(t)
-	if stem := t.space.stem; stem != nil && next.a.space == stem.space {
-		stem.next.CompareAndSwap(nil, next)
-		stem.done.Store(true)
-		m.swing(stem)
-	}
+	m.giveUp(t)
 	return a, b
 }
 

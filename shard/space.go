@@ -199,6 +199,16 @@ func (m *Map[P]) swing(t *Table[P]) {
 	}
 }
 
+// giveUp ends the space of t, if t, which is done, was all that was left of it and has moved up.
+func (m *Map[P]) giveUp(t *Table[P]) {
+	next, stem := t.next.Load(), t.space.stem
+	if stem != nil && next.a.space == stem.space {
+		stem.next.CompareAndSwap(nil, next)
+		stem.done.Store(true)
+		m.swing(stem)
+	}
+}
+
 // deepen doubles the directory d of s.
 func (m *Map[P]) deepen(s *space[P], d *directory[P]) {
 	double := newDirectory[P](d.depth + 1)
@@ -225,7 +235,11 @@ func (m *Map[P]) flatten(s *space[P]) {
 		}
 		half := newDirectory[P](d.depth - 1)
 		for i := range half.entries {
-			half.entries[i].Store(d.entries[2*i].Load())
+			t := d.entries[2*i].Load()
+			if d.entries[2*i+1].Load() != t {
+				return // a split shows since; never half.entries[i] = one of the two, because the other's keys would be lost
+			}
+			half.entries[i].Store(t)
 		}
 		if !s.dir.CompareAndSwap(d, half) {
 			return
@@ -253,11 +267,13 @@ func (m *Map[P]) visit(s *space[P], path uint64, visit func(t *Table[P]) (again 
 		switch {
 		case t.done.Load():
 			if m.swing(t); d.at(path).Load() == t && s.dir.Load() == d {
+				m.giveUp(t)
 				return 0, false // all of s was given up
 			}
 		case t.under != nil:
-			m.walk(t.under, visit)
-			return d.after(path, t)
+			if m.walk(t.under, visit); !t.done.Load() { // else what it was given up for is to be visited
+				return d.after(path, t)
+			}
 		case t.next.Load() != nil:
 			m.finish(t)
 		case !visit(t):

@@ -115,6 +115,11 @@ func (m *Map[P]) SetParams(p P, now int64) {
 			break
 		}
 	}
+	if m.top.dir.Load() == nil {
+		// Because a first table of the old params may be under way, and must not be planted after this returns. It has no
+		// floor, so that callers' times begin where they like.
+		m.top.plant(m.first(math.MinInt64))
+	}
 	m.renew(r, now)
 	m.janitor.idle.lower(math.MinInt64)
 }

@@ -54,6 +54,10 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 		case !ok && mode == HeldOnly && !Live(word):
 			m.showUnseen(now, step)
 			return Absent
+		case !ok && r == found && t.next.Load() != nil: // it is being moved on: not by waiting for whoever does
+			m.help(t, s)
+			t = m.pass(t, &id, &c)
+			continue
 		case !ok:
 			m.grow(t, &c, load{}, false)
 			continue
@@ -85,6 +89,9 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 		if s.word.CompareAndSwap(word, next) {
 			if Live(word) {
 				m.leave(&c)
+				if next != word {
+					m.release(t, word) // a state retired by one who could not take its word off any more
+				}
 				if next < word { // a refund
 					m.janitor.idle.lower(m.kernel.IdleAt(&t.Params, next))
 				}
@@ -149,18 +156,19 @@ func (m *Map[P]) begin(now int64, step func(p *P, word uint64, at int64) (uint64
 			floor = m.now()
 		}
 	}
-	r := m.rule.Load()
-	s := &successor[P]{a: m.make(maker[P]{rule: r, floor: floor, space: &m.top}, nil)}
+	s := m.first(floor)
 	if at, ok := s.a.At(now); ok {
 		if _, ok := step(&s.a.Params, 0, at); !ok {
 			return false
 		}
 	}
 	m.top.plant(s)
-	if newer := m.rule.Load(); newer != r {
-		m.renew(newer, now) // because SetParams may have found no table
-	}
 	return true
+}
+
+// first makes a first table.
+func (m *Map[P]) first(floor int64) *successor[P] {
+	return &successor[P]{a: m.make(maker[P]{rule: m.rule.Load(), floor: floor, space: &m.top}, nil)}
 }
 
 // created notes a new or revived key.

@@ -25,7 +25,11 @@ func (l *Log) IdleAt(p *LogParams, word uint64) int64 {
 	case LogStale:
 		return math.MaxInt64
 	}
-	return p.until(r.time(r.look(p, math.MinInt64).last), r.base, 0)
+	at := p.until(r.time(r.look(p, math.MinInt64).last), r.base, 0)
+	if at > p.horizon {
+		return math.MaxInt64 // no later instant is told apart, so Retire will never agree
+	}
+	return at
 }
 
 // Limited tells that one more request would be refused at the instant at.
