@@ -91,6 +91,18 @@ func TestLogLateCallAfterEviction(t *testing.T) {
 	require.True(t, l.TakeAt("k", 1, int64(2*time.Minute)).Allowed)
 }
 
+// Where a window reaches beyond the last instant there is, a key may stay in it for ever. New keys get their room all the same.
+func TestLogWindowBeyondTheLastInstant(t *testing.T) {
+	l := limiter(t, logRule(90, 90*365*24*time.Hour), new(limittest.ManualClock))
+	for i := range 50 {
+		require.True(t, l.TakeAt(fmt.Sprint("old", i), 1, 5e18).Allowed)
+	}
+	for i := range 50 {
+		require.True(t, l.TakeAt(fmt.Sprint("new", i), 1, 8e18).Allowed)
+	}
+	require.Equal(t, 100, l.Len())
+}
+
 func TestLogMemoryComesAndGoes(t *testing.T) {
 	const keys = 10_000
 	var clock limittest.ManualClock

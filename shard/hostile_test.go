@@ -96,6 +96,25 @@ func TestHostileHalves(t *testing.T) {
 	require.LessOrEqual(t, m.top.dir.Load().depth, uint8(2))
 }
 
+// A table that shows in half of its place, because a merge was joined by one half only, has keys of that half only. That
+// does not make them hostile.
+func TestHalfOfAMergeIsNotHostile(t *testing.T) {
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1000}})
+	for i := 0; m.top.dir.Load() == nil || m.top.dir.Load().depth < 2; i++ {
+		require.Equal(t, Applied, take(m, fmt.Sprint("key", i), 0, 9))
+	}
+	a, b := pair(t, m)
+	mergeHalf(t, m, a, b)
+	for i := range 20_000 {
+		require.Equal(t, Applied, take(m, fmt.Sprint("more", i), 0, 9))
+	}
+	d := m.top.dir.Load()
+	for i := range d.entries {
+		require.Nil(t, d.entries[i].Load().under)
+	}
+	validate(t, m)
+}
+
 func BenchmarkHostile(b *testing.B) {
 	hostile, ordinary := colliding(20_000), keysOf(20_000, 20)
 	for name, keys := range map[string][]string{"hostile": hostile, "ordinary": ordinary} {

@@ -126,6 +126,20 @@ func TestJanitorAndVirtualTime(t *testing.T) {
 	}
 }
 
+// Their times are known also where all keys are in a space below.
+func TestJanitorAndVirtualTimeBelow(t *testing.T) {
+	const start = -5e18
+	clock := func() int64 { return 1e18 }
+	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1e9}, dull: math.MaxUint64, Now: clock})
+	for i := range 300 {
+		require.Equal(t, Applied, take(m, fmt.Sprint("key", i), start, 10))
+	}
+	require.NotNil(t, m.top.dir.Load().at(0).Load().under)
+	lap(m)
+	require.Equal(t, Declined, take(m, "key0", start, 1))
+	validate(t, m)
+}
+
 func TestDroppedMapIsCollected(t *testing.T) {
 	m, clock := timed(Config[tokens]{Params: tokens{capacity: 10, unit: int64(time.Hour)}})
 	for i := range 1000 {

@@ -98,16 +98,22 @@ func TestWorkOfACallIsBounded(t *testing.T) {
 }
 
 func TestNewKeysAllocateLittle(t *testing.T) {
-	m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1 << 40}})
 	const n = 100_000
-	keys := keysOf(n, 20)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for _, key := range keys {
-		take(m, key, 0, 1)
+	for _, most := range []int{0, 10_000} { // at MaxKeys each evicts another
+		m := New(Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1 << 40}, MaxKeys: most})
+		keys := keysOf(most+n, 20)
+		for _, key := range keys[:most] {
+			take(m, key, 0, 1)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, key := range keys[most:] {
+			take(m, key, 0, 1)
+		}
+		runtime.ReadMemStats(&after)
+		s := m.Stats()
+		require.Equal(t, uint64(most+n), s.Created)
+		require.LessOrEqual(t, float64(after.Mallocs-before.Mallocs)/n, 0.01)
+		require.LessOrEqual(t, s.Bytes/int64(s.Keys), int64(84))
 	}
-	runtime.ReadMemStats(&after)
-	require.Equal(t, n, m.Len())
-	require.LessOrEqual(t, float64(after.Mallocs-before.Mallocs)/n, 0.01)
-	require.LessOrEqual(t, m.Stats().Bytes/n, int64(84))
 }

@@ -193,6 +193,39 @@ func TestStatesBehindWords(t *testing.T) {
 	require.Equal(t, int64(len(l.states)), l.released.Load(), "every state is released in the end")
 }
 
+// givenBack is a ledger in which all is given back, and the state retired, just before its word is carried.
+type givenBack struct {
+	*ledger
+	armed bool
+}
+
+func (l *givenBack) Convert(word uint64, from, to *account) uint64 {
+	if l.armed {
+		l.armed = false
+		l.at(word).taken.Add(-1)
+		require.True(l.t, l.Retire(from, word, 0))
+	}
+	return l.ledger.Convert(word, from, to)
+}
+
+// A state that was retired, but carried alive, because its evictor was too late, is released by the step that puts
+// another in its place.
+func TestRetiredStateThatIsCarried(t *testing.T) {
+	l := &givenBack{ledger: &ledger{t: t}}
+	m := New(Config[account]{Kernel: l})
+	require.True(t, l.take(m, "k", 1))
+	l.armed = true
+	m.SetParams(account{}, 0)
+	require.False(t, l.armed)
+	require.Equal(t, 1, m.Len())
+	require.True(t, l.take(m, "k", 1))
+	require.Equal(t, 1, m.Len())
+	require.Equal(t, int64(1), l.released.Load())
+	m.Reset(hashOfAny(m, "k"), "k")
+	require.Zero(t, m.Len())
+	require.Equal(t, int64(len(l.states)), l.released.Load(), "every state is released in the end")
+}
+
 // converter gives every word another payload in each move.
 type converter struct {
 	bucket

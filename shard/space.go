@@ -223,29 +223,36 @@ func (m *Map[P]) deepen(s *space[P], d *directory[P]) {
 
 // flatten halves the directory of s as long as its entries come in pairs.
 func (m *Map[P]) flatten(s *space[P]) {
-	for {
-		d := s.dir.Load()
-		for i := len(d.entries) - 2; i >= 0; i -= 2 { // from the end, because sweeps come from the beginning
-			if d.entries[i].Load() != d.entries[i+1].Load() {
-				return
-			}
-		}
-		if d.depth == 0 {
-			return
-		}
-		half := newDirectory[P](d.depth - 1)
-		for i := range half.entries {
-			t := d.entries[2*i].Load()
-			if d.entries[2*i+1].Load() != t {
-				return // a split shows since; never half.entries[i] = one of the two, because the other's keys would be lost
-			}
-			half.entries[i].Store(t)
-		}
-		if !s.dir.CompareAndSwap(d, half) {
+	for d := s.dir.Load(); d.depth > 0 && d.paired(); d = s.dir.Load() {
+		half := d.half()
+		if half == nil || !s.dir.CompareAndSwap(d, half) {
 			return
 		}
 		m.work(len(half.entries) / 4)
 	}
+}
+
+// paired tells that the entries of d come in pairs.
+func (d *directory[P]) paired() bool {
+	for i := len(d.entries) - 2; i >= 0; i -= 2 { // from the end, because sweeps come from the beginning
+		if d.entries[i].Load() != d.entries[i+1].Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// half returns d with one entry for each pair; nil if they aren't pairs any more.
+func (d *directory[P]) half() *directory[P] {
+	half := newDirectory[P](d.depth - 1)
+	for i := range half.entries {
+		t := d.entries[2*i].Load()
+		if d.entries[2*i+1].Load() != t {
+			return nil // a split shows since; never half.entries[i] = one of the two, because the other's keys would be lost
+		}
+		half.entries[i].Store(t)
+	}
+	return half
 }
 
 // walk visits the tables of s and of the spaces below, none of which is moving when it is visited; visit answers whether

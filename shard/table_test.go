@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -70,6 +71,41 @@ func TestLaterEpochs(t *testing.T) {
 			require.Equal(t, Declined, take(m, "k", now, 1))
 		}
 		require.Equal(t, 1, m.Len())
+		validate(t, m)
+	})
+}
+
+// So they do if the table is being moved already, and whoever does it is asleep.
+func TestLaterEpochOfATableThatMoves(t *testing.T) {
+	eachHash(t, func(t *testing.T, c Config[tokens]) {
+		c.Params.unit = 1 << 40
+		m := New(c)
+		require.Equal(t, Applied, take(m, "k", 0, 10))
+		tb := m.top.dir.Load().at(0).Load()
+		now := tb.horizon + 1
+		m.settle(tb)
+		require.True(t, m.succeed(tb, now, load{}, false))
+		require.Equal(t, Applied, take(m, "k", now, 10))
+		require.Equal(t, Declined, take(m, "k", now, 1))
+		validate(t, m)
+	})
+}
+
+// Near Horizon a floor can't follow the calls: keys idle by then, but not at the floor, are carried, and want their room.
+func TestNewKeysInTheLastMillisecond(t *testing.T) {
+	eachHash(t, func(t *testing.T, c Config[tokens]) {
+		c.Params.unit = 10
+		moved := 0
+		c.work = func(n int) {
+			if moved += n; moved > 1e6 {
+				panic("a call that ends never")
+			}
+		}
+		m := New(c)
+		for i := range 40 { // as many as fill tables, sooner or later; idle 20 ns before Horizon
+			require.Equal(t, Applied, take(m, fmt.Sprint("old", i), Horizon-50, 3))
+			require.Equal(t, Applied, take(m, fmt.Sprint("new", i), Horizon, 3))
+		}
 		validate(t, m)
 	})
 }
