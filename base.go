@@ -55,7 +55,7 @@ func (b *base[P]) overflow(v shard.Verdict, d Decision, n, now int64) Decision {
 	}
 	rule := b.rule.Load()
 	if v == shard.Untracked {
-		return Decision{Allowed: true, Limit: rule.Capacity, Remaining: rule.Capacity - n, At: now}
+		return Decision{Allowed: true, Limit: rule.Capacity, Remaining: max(rule.Capacity-n, 0), At: now}
 	}
 	return Decision{Limit: rule.Capacity, RetryAfter: rule.timeOfOne(), At: now}
 }

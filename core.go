@@ -81,9 +81,10 @@ func (c *core[P, K]) take(hash uint64, key string, n, now int64) Decision {
 // takeSlow is a take that take can't decide: of a key that isn't held, of one whose table is moving, of an n or key out
 // of range.
 func (c *core[P, K]) takeSlow(hash uint64, key string, n, now int64) (d Decision) {
-	if n <= 0 || n > c.rule.Load().Capacity || len(key) > MaxKeyLen {
+	if n <= 0 || len(key) > MaxKeyLen {
 		return c.peekAt(key, n, now) // which takes nothing: a refusal, or n = 0
 	}
+	// Whether n is too large is for the step to say, because only its rule is the one that the key is under.
 	verdict := c.keys.Update(hash, key, now, shard.Create, func(p *P, word uint64, at int64) (next uint64, ok bool) {
 		if n > K(p).Capacity() {
 			d = never[P, K](p, word, at)

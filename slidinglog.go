@@ -95,7 +95,7 @@ func (l *SlidingWindowLogLimiter) take(hash uint64, key string, n, now int64) De
 // takeSlow is a take that take can't decide. Where the key has a log, the request is recorded there, after the map has told
 // which; otherwise it is the first one of a new log, which is the key's if the map takes its word.
 func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64) Decision {
-	if !inRange(n, l.rule.Load().Capacity) || len(key) > MaxKeyLen {
+	if n <= 0 || len(key) > MaxKeyLen {
 		return l.peekAt(key, n, now) // which takes nothing: a refusal, or n = 0
 	}
 	var gone uint64 // a word that no log is behind any more
@@ -120,11 +120,13 @@ func (l *SlidingWindowLogLimiter) takeSlow(hash uint64, key string, n, now int64
 		}
 		l.log.Discard(fresh)
 		if held == 0 {
-			if verdict == shard.Declined && n <= p.Capacity() {
-				verdict = shard.Denied // no more logs can be held
+			if verdict == shard.Declined && n > p.Capacity() {
+				o := p.Fresh(at, 0)
+				o.RetryAfter = window.Never
+				return logDecision(o, window.LogRefused)
 			}
 			if verdict == shard.Declined {
-				return l.peekAt(key, n, now) // the rule has changed, and n is out of range
+				verdict = shard.Denied // no more logs can be held
 			}
 			return l.overflow(verdict, Decision{}, n, now)
 		}
