@@ -27,6 +27,10 @@
 // count among the 100. With a layer of its own, search would hold beside per-key: 10 searches, and 100 requests with
 // the searches among them. A shadow rule's layer is apart, so that it can stand beside the rule that it may replace.
 //
+// Methods match in any case, hosts without port and case, paths cleaned, and a path with an encoded slash in both of its
+// readings: what servers commonly take for the same. Some take more: /login/, /LOGIN or /login;x=1 for /login. Give a rule
+// the patterns that its server does, and have one for every request by address beside it.
+//
 // # What a reload keeps
 //
 // A limiter is known by its rule's name, its plan, its key, its algorithm and its store. While these stay, a reload

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"slices"
+	"strings"
+)
+
 // PlanID is a plan of one Set; another Set may number them otherwise. 0 is no plan: the rules' own limits.
 type PlanID int
 
@@ -17,20 +22,40 @@ type Match struct {
 //
 // In a layer it is the rule that http.ServeMux would choose by their patterns, after the redirects that it would answer
 // with: an unclean path is cleaned, and /tree is /tree/ where only that is known. Rules without a limit for the plan
-// don't take part. HEAD is GET where there is no rule for it. Hosts are matched without port and case.
+// don't take part. HEAD is GET where there is no rule for it. Hosts are matched without port and case, methods without
+// case, as some servers take post for POST.
 //
-// It allocates nothing if dst has room, the path is clean and has no encoded slash, and the host has no capitals.
+// An encoded slash (%2F) is part of a segment to http.ServeMux, and ends one to servers that decode a path before they
+// look at it. Which it is, only the handler knows, so a request with one meets the rules of both readings: there can be
+// two of a layer then.
+//
+// It allocates nothing if dst has room, the path is clean and has no encoded slash, and method and host are written in
+// the usual case.
 func (s *Set) Match(dst []Match, plan PlanID, method, host, path, rawPath string) []Match {
 	if s.catchAll != nil {
 		return append(dst, s.catchAll[plan]...)
 	}
-	w := walk{target: newTarget(path, rawPath), plan: plan, first: len(dst), open: s.layers}
+	method = strings.ToUpper(method)
+	first, t := len(dst), newTarget(path, rawPath)
+	dst = s.walk(dst, t, plan, method, host)
+	if t.encoded {
+		for _, m := range s.walk(nil, separated(path), plan, method, host) {
+			if !slices.ContainsFunc(dst[first:], func(have Match) bool { return have.Limit == m.Limit }) {
+				dst = append(dst, m)
+			}
+		}
+	}
+	sortMatches(dst[first:])
+	return dst
+}
+
+// walk appends to dst what a request meets whose path is read as t.
+func (s *Set) walk(dst []Match, t target, plan PlanID, method, host string) []Match {
+	w := walk{target: t, plan: plan, first: len(dst), open: s.layers}
 	if len(s.trie.hosts) > 0 {
 		dst = s.trie.hosts[canonicalHost(host)].match(&w, method, dst)
 	}
-	dst = s.trie.any.match(&w, method, dst)
-	sortMatches(dst[w.first:])
-	return dst
+	return s.trie.any.match(&w, method, dst)
 }
 
 // walk is one request's way through the trie.

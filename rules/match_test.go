@@ -111,3 +111,48 @@ func TestMatchAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// An encoded slash separates segments to some servers and not to others: what either of them would limit is limited.
+func TestEncodedSlashesInBothReadings(t *testing.T) {
+	block := matching(named("internal", "1/s"), "/internal/")
+	block.Mode = rules.Block
+	tenant := matching(named("tenant", "1/s"), "/t/{tenant}/files")
+	tenant.Key = rules.List{"path:tenant"}
+	set := compiled(t, rules.Spec{Rules: []rules.RuleSpec{
+		named("all", "1/s"), matching(named("login", "1/s"), "POST /v1/login"), matching(named("item", "1/s"), "/items/{id}"), block, tenant,
+	}})
+	for _, c := range []struct {
+		method, path, raw string
+		want              []string
+	}{
+		{"POST", "/v1/login", "", []string{"login"}},
+		{"POST", "/v1/login", "/v1%2Flogin", []string{"all", "login"}},
+		{"POST", "/x/../v1/login", "/x%2F..%2fv1/login", []string{"all", "login"}},
+		{"POST", "/x/../v1/login", "/x/%2e%2e%2Fv1%2flogin", []string{"all", "login"}},
+		{"GET", "//internal/secret", "/%2Finternal/secret", []string{"all", "internal"}},
+		{"GET", "/internal/secret", "/internal%2Fsecret", []string{"all", "internal"}},
+		{"GET", "/internal/a/b", "/internal/a%2Fb", []string{"internal"}},
+		{"GET", "/items/a/b", "/items/a%2Fb", []string{"all", "item"}},
+		{"GET", "/t/acme/files", "/t%2Facme%2Ffiles", []string{"all", "tenant"}},
+	} {
+		var got []string
+		for _, m := range set.Match(nil, 0, c.method, "", c.path, c.raw) {
+			got = append(got, m.Limit.Rule.Name)
+			assert.True(t, m.Pattern.Matches(c.method, "", c.path, c.raw), "%s, %s", c.raw, m.Pattern)
+		}
+		assert.ElementsMatch(t, c.want, got, "%s %s", c.method, c.raw)
+	}
+	assert.Equal(t, "acme", set.Rules()[4].Patterns[0].Value("tenant", "/t/acme/files", "/t%2Facme%2Ffiles"))
+}
+
+// Methods are case-sensitive, but not to all servers.
+func TestMethodsInAnyCase(t *testing.T) {
+	set := compiled(t, rules.Spec{Rules: []rules.RuleSpec{named("all", "1/s"), matching(named("login", "1/s"), "POST /login"),
+		matching(named("get", "1/s"), "GET /login")}})
+	for method, want := range map[string]string{"POST": "login", "post": "login", "Post": "login", "head": "get", "GEt": "get", "PUT": "all"} {
+		assert.Equal(t, []string{want}, met(set, "", method, "/login"), method)
+		for _, r := range set.Rules()[1:] {
+			assert.Equal(t, r.Name == want, r.Patterns[0].Matches(method, "", "/login", ""), "%s of %s", method, r.Name)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 // target is the path of a request, ready to be walked: it begins with a slash and is clean.
 type target struct {
 	path string
-	// encoded: the path is still percent-encoded, as it has a slash that is part of a segment (%2F). Otherwise it is
-	// decoded as a whole, which comes to the same and costs nothing.
+	// encoded: the path is still percent-encoded, as it has a slash that is part of a segment (%2F); see separated.
+	// Otherwise it is decoded as a whole, which comes to the same and costs nothing.
 	encoded bool
 }
 
@@ -23,6 +23,9 @@ func newTarget(decoded, raw string) target {
 	raw = strings.ReplaceAll(strings.ReplaceAll(raw, "%2e", "."), "%2E", ".")
 	return target{path: cleanPath(raw), encoded: true}
 }
+
+// separated is the other reading of an encoded path: its encoded slashes separate segments as the others do.
+func separated(decoded string) target { return target{path: cleanPath(decoded)} }
 
 func hasEncodedSlash(raw string) bool {
 	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
@@ -102,6 +105,9 @@ func cutPort(host string) (name string, port bool) {
 // no such wildcard, or nothing where {name...} stands.
 func (p *Pattern) Value(name, path, rawPath string) string {
 	t := newTarget(path, rawPath)
+	if t.encoded && !p.matches(t) {
+		t = separated(path)
+	}
 	rest := t.path
 	for _, s := range p.segments {
 		if len(rest) < 2 {
@@ -134,6 +140,7 @@ func (p *Pattern) hasWildcard(name string) (ok, canBeEmpty bool) {
 
 // Matches reports whether p alone matches a request, however many other patterns do; see Set.Match for the arguments.
 func (p *Pattern) Matches(method, host, path, rawPath string) bool {
+	method = strings.ToUpper(method)
 	if p.method != "" && p.method != method && !(p.method == "GET" && method == "HEAD") {
 		return false
 	}
@@ -141,6 +148,11 @@ func (p *Pattern) Matches(method, host, path, rawPath string) bool {
 		return false
 	}
 	t := newTarget(path, rawPath)
+	return p.matches(t) || t.encoded && p.matches(separated(path))
+}
+
+// matches reports whether p's path is that of t.
+func (p *Pattern) matches(t target) bool {
 	rest := t.path
 	for _, s := range p.segments {
 		if len(rest) < 2 {
