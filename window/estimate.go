@@ -1,9 +1,6 @@
 package window
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // counts is a counter's word unpacked, as at some offset.
 type counts struct {
@@ -79,17 +76,18 @@ func (p *CounterParams) fitsAt(c counts, n uint64) uint64 {
 	return c.end + p.window - p.leftFor(c.current, p.capacity-n)
 }
 
-// IdleAt returns the first instant at which word is as if never seen: both counts gone,
-// or MinInt64 if nothing is counted.
+// IdleAt returns the first instant at which word is as if never seen: both counts gone, or
+// the window's start if nothing is counted, because an older call must still hear that it
+// has begun.
 func (p *CounterParams) IdleAt(word uint64) int64 {
-	end := (word>>p.shift + 1) * p.window
+	number := word >> p.shift
 	switch {
 	case word>>p.width&p.mask > 0:
-		return p.instant(end + p.window)
+		number += 2
 	case word&p.mask > 0:
-		return p.instant(end)
+		number++
 	}
-	return math.MinInt64
+	return p.instant(number * p.window)
 }
 
 // Convert returns the word in `to` that stands for word in p: the same rule or another

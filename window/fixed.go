@@ -1,7 +1,6 @@
 package window
 
 import (
-	"math"
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
@@ -109,13 +108,14 @@ func (p *FixedParams) Refund(word uint64, n, at int64) uint64 {
 	return word - min(uint64(n), word&p.mask)
 }
 
-// IdleAt returns the first instant at which word is as if never seen: its window's end,
-// or MinInt64 if nothing is counted.
+// IdleAt returns the first instant at which word is as if never seen: its window's end, or
+// its start if nothing is counted, because an older call must still hear that it has begun.
 func (p *FixedParams) IdleAt(word uint64) int64 {
-	if word&p.mask == 0 {
-		return math.MinInt64
+	number := word >> p.shift
+	if word&p.mask > 0 {
+		number++
 	}
-	return p.instant((word>>p.shift + 1) * p.window)
+	return p.instant(number * p.window)
 }
 
 // Convert returns the word in `to` that stands for word in p: the same rule or another

@@ -82,15 +82,15 @@ func (w *twin) wait(now int64, ok func(at int64) bool) int64 {
 	return yes
 }
 
-// convert moves to another rule at floor. What is idle by then is forgotten.
+// convert moves to another rule at floor. What is idle by then is forgotten; a window that begins later isn't.
 func (w *twin) convert(floor, capacity, window int64) {
 	old := *w
 	w.capacity, w.window, w.admitted = capacity, window, map[int64]int64{}
 	used := old.used(floor)
-	if used.Sign() == 0 {
+	number, at := old.at(floor)
+	if used.Sign() == 0 && at == floor {
 		return
 	}
-	number, at := old.at(floor)
 	current, previous := old.admitted[number], old.admitted[number-1]
 	if window != old.window {
 		up := new(big.Int).Add(used.Num(), new(big.Int).Sub(used.Denom(), big.NewInt(1)))
