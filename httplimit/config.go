@@ -79,8 +79,9 @@ type Rule struct {
 	// Mode says what the rule does. 0: Enforce.
 	Mode Mode
 	// Refund reports whether a request that was answered with a status gets its tokens back: see OnSuccess and OnFailure.
-	// Nil: none does. While it is answered it has them, so that many at once can't pass. It costs a wrapped
-	// ResponseWriter.
+	// Nil: none does. While it is answered it has them, so that many at once can't pass. A client that goes before it is
+	// answered gets none back, or it would work its way to failures for nothing. It costs a wrapped ResponseWriter.
+	// Decide, which sees no response, gives none back.
 	Refund func(status int) bool
 }
 

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -12,8 +13,12 @@ import (
 // that is written.
 type recorder struct {
 	http.ResponseWriter
-	ours   kept
-	status int // 0: none yet
+	ours     kept
+	status   int // 0: none yet
+	hijacked bool
+
+	ctx  context.Context // of the request, where charges depend on the answer
+	gone bool            // the client had gone before it was answered
 }
 
 // These are recorders that can what the writer behind them can, besides what http.ResponseController does by Unwrap.
@@ -33,15 +38,20 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, charges []charge
 		return
 	}
 	w, rec := record(w, &ours)
+	if charges != nil {
+		rec.ctx = r.Context()
+	}
 	returned := false
 	defer func() {
 		switch {
 		case returned:
 			rec.answer(http.StatusOK)
 		case rec.status == 0:
-			rec.status = http.StatusInternalServerError
+			rec.note(http.StatusInternalServerError)
 		}
-		settle(charges, rec.status)
+		if !rec.gone {
+			settle(charges, rec.status)
+		}
 	}()
 	h.next.ServeHTTP(w, r)
 	returned = true
@@ -77,8 +87,24 @@ func (w *flushPushRecorder) Flush()   { w.FlushError() }
 func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error)      { return w.hijack() }
 func (w *flushHijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
 
+// hijack lends the connection. Who takes it writes the answer by himself; as a rule that is a switch of protocols.
 func (w *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return w.ResponseWriter.(http.Hijacker).Hijack()
+	conn, buffers, err := w.ResponseWriter.(http.Hijacker).Hijack()
+	if err == nil {
+		w.hijacked = true
+		w.answer(http.StatusSwitchingProtocols)
+	}
+	return conn, buffers, err
+}
+
+// Header returns the header. Once the connection is lent, who asks for it is about to write it, as a ReverseProxy does
+// after it has put the other server's fields into it.
+func (w *recorder) Header() http.Header {
+	h := w.ResponseWriter.Header()
+	if w.hijacked {
+		w.ours.restore(h)
+	}
+	return h
 }
 
 func (w *flushPushRecorder) Push(target string, o *http.PushOptions) error {
@@ -137,7 +163,13 @@ func (w *recorder) ReadFrom(src io.Reader) (n int64, err error) {
 // answer notes the status, if it is the first one: the header is about to be written.
 func (w *recorder) answer(status int) {
 	if w.status == 0 {
-		w.status = status
+		w.note(status)
 		w.ours.restore(w.Header())
 	}
+}
+
+// note notes the status, and whether anybody is there to get it.
+func (w *recorder) note(status int) {
+	w.status = status
+	w.gone = w.ctx != nil && w.ctx.Err() == context.Canceled
 }

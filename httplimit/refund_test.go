@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -305,4 +306,33 @@ func TestRefundByTheStatusThatTheClientGets(t *testing.T) {
 	})).ServeHTTP(plainWriter{httptest.NewRecorder()}, from("192.0.2.1:1"))
 	e := f.Explain(from("192.0.2.1:1"))[0]
 	assert.EqualValues(t, 9, e.Limiter.Peek(e.RawKey, 0).Remaining)
+}
+
+// Who goes before the answer comes has caused the failure, or isn't hurt by it.
+func TestRefundNothingToWhoHasGone(t *testing.T) {
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"answered with an error": func(w http.ResponseWriter) { w.WriteHeader(502) },
+		"answered":               func(w http.ResponseWriter) { io.WriteString(w, "hello") },
+		"not answered":           func(http.ResponseWriter) {},
+		"aborted":                func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+	} {
+		for _, late := range []bool{false, true} { // goes only after the answer has begun
+			f := mustNew(t, still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9), Refund: func(int) bool { return true }}))
+			ctx, leave := context.WithCancel(t.Context())
+			h := f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if late {
+					w.WriteHeader(200)
+				}
+				leave()
+				answer(w)
+			}))
+			func() {
+				defer func() { recover() }()
+				h.ServeHTTP(httptest.NewRecorder(), from("192.0.2.1:1").WithContext(ctx))
+			}()
+			e := f.Explain(from("192.0.2.1:1"))[0]
+			want := map[bool]int64{false: 8, true: 9}[late]
+			assert.Equal(t, want, e.Limiter.Peek(e.RawKey, 0).Remaining, "%s, late: %v", name, late)
+		}
+	}
 }

@@ -8,8 +8,8 @@ import (
 // WrapProxy is Wrap for a next that passes on the header of another server, as httputil.ReverseProxy does. That server
 // may write rate-limit fields of its own, and a 1xx response on the way makes the proxy forget what has been set so far.
 // In the response that the client gets, the filter's X-RateLimit-* and RateLimit-Limit, -Remaining and -Reset stand
-// instead of the server's, and its items of RateLimit and RateLimit-Policy, which are lists, before the server's. Where
-// the filter writes none, the server's are left alone.
+// instead of the server's, and its items of RateLimit and RateLimit-Policy, which are lists, before the server's. So it is
+// in the response that switches protocols, to WebSocket say. Where the filter writes none, the server's are left alone.
 func (f *Filter) WrapProxy(next http.Handler) http.Handler {
 	return &handler{filter: f, next: next, proxy: true}
 }

@@ -77,3 +77,38 @@ func TestProxyThatWritesNothing(t *testing.T) {
 		assert.Equal(t, `"outer";q=5;w=3600`, w.Result().Header.Get("RateLimit-Policy"))
 	}
 }
+
+// The response that switches protocols is no exception, although the proxy writes it to the connection by itself.
+func TestUpstreamThatSwitchesProtocolsAndLimits(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, buf, err := w.(http.Hijacker).Hijack()
+		if assert.NoError(t, err) {
+			defer conn.Close()
+			buf.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n" +
+				"X-RateLimit-Limit: 100\r\nRateLimit-Limit: 100\r\nRateLimit-Policy: \"inner\";q=100;w=3600\r\n\r\n")
+			buf.Flush()
+		}
+	}))
+	defer upstream.Close()
+	target, err := url.Parse(upstream.URL)
+	require.NoError(t, err)
+	told := make(chan int, 1)
+	f := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "outer", Limit: ratelimit.PerHour(5).Burst(5),
+		Refund: func(status int) bool { told <- status; return false }}}})
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	front := httptest.NewServer(f.WrapProxy(proxy))
+	defer front.Close()
+	r, err := http.NewRequest("GET", front.URL, nil)
+	require.NoError(t, err)
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "x")
+	resp, err := front.Client().Do(r)
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, 101, resp.StatusCode)
+	for name, want := range map[string][]string{"X-RateLimit-Limit": {"5"}, "X-RateLimit-Remaining": {"4"}, "RateLimit-Limit": {"100"},
+		"RateLimit-Policy": {`"outer";q=5;w=3600`, `"inner";q=100;w=3600`}} {
+		assert.Equal(t, want, resp.Header.Values(name), name)
+	}
+	assert.Equal(t, 101, <-told)
+}
