@@ -89,7 +89,7 @@ func Cookie(name string) Key {
 	}}
 }
 
-// Query is the value of the first parameter of that name in the URL's query, verified by nobody; see Header.
+// Query is the value of the first well-formed parameter of that name in the URL's query, verified by nobody; see Header.
 func Query(name string) Key {
 	return Key{kind: kindQuery, name: name, value: func(r *http.Request) string { return queryValue(r, name) }}
 }
@@ -99,7 +99,7 @@ func Query(name string) Key {
 func User(user func(*http.Request) string) Key { return Key{kind: kindUser, value: user} }
 
 // Host is the host that the request is for, as the client sent it, in lower case and without port and final dot:
-// spellings that reach the same handlers are one.
+// spellings that reach the same handlers are one. A client can make hosts up; see Header.
 func Host() Key {
 	return Key{kind: kindHost, value: func(r *http.Request) string {
 		host := r.Host
@@ -112,9 +112,10 @@ func Host() Key {
 	}}
 }
 
-// Method is the request's method.
+// Method is the request's method, in capitals, as some servers take it in any case. A client can make methods up; see
+// Header.
 func Method() Key {
-	return Key{kind: kindMethod, value: func(r *http.Request) string { return r.Method }}
+	return Key{kind: kindMethod, value: func(r *http.Request) string { return strings.ToUpper(r.Method) }}
 }
 
 // Route is the pattern that the router matched, Request.Pattern: spellings of a path that the router treats alike are

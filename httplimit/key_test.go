@@ -71,6 +71,23 @@ func TestPartsDontCollide(t *testing.T) {
 	}
 }
 
+// The value is the one that a handler sees which asks net/url, and an upstream behind a ReverseProxy: what these drop must
+// not hide it.
+func TestQueryAsHandlersSeeIt(t *testing.T) {
+	for _, query := range []string{"q=a&q=b", "q=%zz&q=a", "q=x;1&q=a", "%71=a", "q%=x&q=a", "x;q=b&q=a", "q=%&q=a&q=%zz", "q=a+b%20c", "q", "p=1", "=x&q=a"} {
+		r := &http.Request{URL: &url.URL{RawQuery: query}}
+		assert.Equal(t, r.URL.Query().Get("q"), queryValue(r, "q"), query)
+	}
+}
+
+func TestMethodInAnyCase(t *testing.T) {
+	upper, lower := request(), request()
+	lower.Method = "get"
+	want, _ := keyOf(t, Method(), upper)
+	got, _ := keyOf(t, Method(), lower)
+	assert.Equal(t, want, got)
+}
+
 func TestEmptyAndAbsentPartsAreMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		key Key

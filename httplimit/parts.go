@@ -80,24 +80,21 @@ func basicUser(r *http.Request) string {
 	return name
 }
 
-// queryValue returns the value of the first parameter of that name in the query, without parsing all of it.
+// queryValue returns the value of the first parameter of that name in the query, without parsing all of it. As net/url
+// does, and so a ReverseProxy before it passes a query on, it leaves out what is malformed or has a semicolon: a value
+// there would be one that the handler doesn't see.
 func queryValue(r *http.Request, name string) string {
 	if r.URL == nil {
 		return ""
 	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		key, value, _ := strings.Cut(pair, "=")
-		if unescaped(key) == name {
-			return unescaped(value)
+		if key, err := url.QueryUnescape(key); err != nil || key != name || strings.Contains(pair, ";") {
+			continue
+		}
+		if value, err := url.QueryUnescape(value); err == nil {
+			return value
 		}
 	}
 	return ""
-}
-
-// unescaped returns s without percent-encoding; s itself where that is malformed.
-func unescaped(s string) string {
-	if plain, err := url.QueryUnescape(s); err == nil {
-		return plain
-	}
-	return s
 }
