@@ -101,7 +101,7 @@ func (r *logRun) take(n int64) {
 }
 
 func (r *logRun) retire() {
-	idle := r.twin.used(r.twin.units(r.now)) == 0
+	idle := r.twin.used(r.twin.units(r.now)) == 0 && r.twin.outcome(r.now, 0).At == r.now
 	require.Equal(r.t, idle || r.word == 0, r.log.Retire(&r.params, r.word, r.now))
 	if idle {
 		r.forget()

@@ -25,11 +25,11 @@ func (l *Log) IdleAt(p *LogParams, word uint64) int64 {
 	case LogStale:
 		return math.MaxInt64
 	}
-	at := p.until(r.time(r.look(p, math.MinInt64).last), r.base, 0)
-	if at > p.horizon {
+	end := (r.time(r.look(p, math.MinInt64).last) + p.window) << p.unit
+	if end > uint64(p.horizon)-uint64(r.base) {
 		return math.MaxInt64 // no later instant is told apart, so Retire will never agree
 	}
-	return at
+	return r.base + int64(end)
 }
 
 // Limited tells that one more request would be refused at the instant at.
@@ -53,7 +53,9 @@ func (l *Log) Convert(word uint64, from, to *LogParams) uint64 {
 }
 
 // Retire frees what is behind word if that is as if never seen at the instant at; no call
-// can charge it afterwards. It tells whether nothing is there now.
+// can charge it afterwards. It tells whether nothing is there now. What counts at a later
+// instant, because there were entries that were given back, isn't as if never seen: a late
+// call would find no log, and count in one of its own before that instant.
 func (l *Log) Retire(p *LogParams, word uint64, at int64) bool {
 	for {
 		r, p, verdict := l.find(p, word)
@@ -61,7 +63,7 @@ func (l *Log) Retire(p *LogParams, word uint64, at int64) bool {
 			return verdict == LogGone
 		}
 		v := r.look(p, at)
-		if r.room(p, v) < p.capacity {
+		if r.room(p, v) < p.capacity || r.counted(p, v, at) > at {
 			if r.true(v) {
 				return false
 			}

@@ -21,7 +21,8 @@ func (r *ring) seal(v view) bool {
 
 // successor returns a ring that says what r says, changed by c.
 func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
-	base := to.start(r.counted(to, v, at))
+	now := r.counted(to, v, at) // the newest entry's, also where `to` has no such instant
+	base := to.start(now)
 	entries, total, _ := r.replay(v, to, base, c, nil)
 	if c.take > 0 {
 		entries++
@@ -36,7 +37,7 @@ func (r *ring) successor(v view, to *LogParams, at int64, c change) *ring {
 		i--
 	}
 	if c.take > 0 {
-		put(to.window+uint64(to.round), c.take)
+		put(to.stamp(now, base), c.take)
 	}
 	r.replay(v, to, base, c, put)
 	s.hint.Store(uint64(i) << 32)
