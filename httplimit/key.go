@@ -67,7 +67,8 @@ func IP() Key { return IPPrefix(defaultBits4, defaultBits6) }
 // prefixes at once, each with its limit: /128, /64 and /48, say.
 func IPPrefix(bits4, bits6 int) Key { return Key{kind: kindIP, bits4: bits4, bits6: bits6} }
 
-// Header is the value of a request header; of its first line, if there are several. The name's case doesn't matter.
+// Header is the value of a request header; of its first line, if there are several. The name's case doesn't matter. Of
+// Authorization, neither does the scheme's, nor how many spaces follow it: bearer and Bearer are one client.
 //
 // A client chooses it: a header that nobody has verified, such as an API key before its check, lets its sender have as
 // many buckets as he likes. Add a rule by IP then, and set MaxKeys.
@@ -259,7 +260,11 @@ func (k *Key) append(dst []byte, v *visit) ([]byte, presence) {
 		}
 		return dst, absent
 	}
-	return k.appendText(dst, k.text(v), v)
+	text := k.text(v)
+	if k.kind == kindHeader && k.name == "Authorization" && k.mapped == nil {
+		text = credentials(text)
+	}
+	return k.appendText(dst, text, v)
 }
 
 // text returns the value of a key that is text; empty if it is missing.
@@ -284,6 +289,26 @@ func (k *Key) text(v *visit) (text string) {
 		text = k.mapped(text)
 	}
 	return text
+}
+
+// credentials returns the value of an Authorization field as it is usually written (RFC 9110 11.1: a scheme in any case, at
+// least one space), so that one token isn't as many clients as it can be spelled. Usually that is the value itself.
+func credentials(value string) string {
+	scheme, rest, ok := strings.Cut(value, " ")
+	if !ok {
+		return value
+	}
+	usual := true
+	for i, c := range []byte(scheme) {
+		usual = usual && (c|0x20 < 'a' || c|0x20 > 'z' || (c&0x20 == 0) == (i == 0))
+	}
+	if usual && rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return value
+	}
+	if scheme != "" {
+		scheme = strings.ToUpper(scheme[:1]) + strings.ToLower(scheme[1:])
+	}
+	return scheme + " " + strings.TrimLeft(rest, " \t")
 }
 
 func (k *Key) appendText(dst []byte, text string, v *visit) ([]byte, presence) {

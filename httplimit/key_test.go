@@ -80,6 +80,25 @@ func TestQueryAsHandlersSeeIt(t *testing.T) {
 	}
 }
 
+// One credential is one client, however its scheme is spelled; its value counts to the byte.
+func TestCredentialsInAnySpelling(t *testing.T) {
+	key := func(value string) string {
+		k, p := keyOf(t, Header("authorization"), request("Authorization: "+value))
+		assert.Equal(t, present, p)
+		return k
+	}
+	for _, spelling := range []string{"bearer aB", "BEARER aB", "bEARER aB", "Bearer   aB", "bearer \taB"} {
+		assert.Equal(t, key("Bearer aB"), key(spelling), spelling)
+	}
+	for _, other := range []string{"Bearer ab", "Bearer aB c", "Basic aB", "BeareraB", "aB", "Bearer", "Bear er aB"} {
+		assert.NotEqual(t, key("Bearer aB"), key(other), other)
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { credentials("Bearer aB"); credentials("Aws4-hmac x") }))
+	other, _ := keyOf(t, Header("X-Token"), request("X-Token: bearer a"))
+	same, _ := keyOf(t, Header("X-Token"), request("X-Token: Bearer a"))
+	assert.NotEqual(t, other, same, "of no other field is anything known")
+}
+
 func TestMethodInAnyCase(t *testing.T) {
 	upper, lower := request(), request()
 	lower.Method = "get"
