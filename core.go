@@ -162,6 +162,6 @@ func (c *core[P, K]) RefundAt(key string, n, at int64) {
 		if word == 0 {
 			return 0, false
 		}
-		return K(p).Refund(word, min(n, K(p).Capacity()), at), true
+		return K(p).Refund(word, n, at), true // not min(n, capacity): a window may have counted more under an older rule
 	})
 }
