@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/casgate/ratelimit"
 	"github.com/casgate/ratelimit/httplimit"
@@ -102,6 +103,8 @@ func (d *dialect) read(r *http.Request) (described *http.Request, missing string
 	if method == "" {
 		return nil, d.method
 	}
+	// nginx passes on a fragment that a client has sent, and chooses the location without it, as applications do.
+	uri, _, _ = strings.Cut(uri, "#")
 	at, err := url.ParseRequestURI(uri)
 	if err != nil {
 		return nil, d.uri

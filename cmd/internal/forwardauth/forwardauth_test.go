@@ -75,6 +75,7 @@ func TestDialects(t *testing.T) {
 			}
 			for _, free := range [][]string{
 				{c.method, "POST", c.uri, "/free", "X-Forwarded-For", "192.0.2.1"},
+				{c.method, "POST", c.uri, "/free#x", "X-Forwarded-For", "192.0.2.1"}, // as nginx takes it
 				{c.method, "OPTIONS", c.uri, "/x", "X-Forwarded-For", "192.0.2.1"},
 				{c.method, "POST", c.uri, "/x", "X-Forwarded-For", "192.0.2.2"},
 			} {
