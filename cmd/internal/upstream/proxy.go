@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/casgate/ratelimit"
@@ -56,6 +58,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.reverse.Se
 // is kept, with the peer added to it; what anybody else says is dropped, because the upstream would believe it from us.
 func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.to)
+	if r.Out.Body != nil {
+		r.Out.Body = &body{ReadCloser: r.Out.Body}
+	}
 	if p.keepHost {
 		r.Out.Host = r.In.Host
 	}
@@ -77,10 +82,28 @@ func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
+// body is a request's, which remembers whether reading it failed.
+type body struct {
+	io.ReadCloser
+	failed atomic.Bool // as the transport reads it on a goroutine of its own
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.failed.Store(true)
+	}
+	return n, err
+}
+
 // fail answers a request that the upstream didn't.
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the client has gone, and nobody reads the answer
 		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	if b, ok := r.Body.(*body); ok && b.failed.Load() { // no fault of the upstream's, nor one that gives tokens back
+		http.Error(w, "400: the request's body can't be read to its end", http.StatusBadRequest)
 		return
 	}
 	status, text, hint := http.StatusBadGateway, "502: the upstream can't be reached", explain(err)

@@ -134,6 +134,25 @@ func TestUpgradePassesThrough(t *testing.T) {
 	require.Equal(t, "hello\n", line)
 }
 
+// A body that breaks off is its client's fault. A 502 would blame the upstream, and give the tokens back where a rule says
+// so of 5xx.
+func TestBodyThatBreaks(t *testing.T) {
+	url, log := front(t, nobody, Target{URL: back(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n")
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, response.StatusCode)
+	require.Empty(t, log.String())
+
+	response, err = http.Post(url, "text/plain", strings.NewReader("whole"))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
 func TestForwardedFields(t *testing.T) {
 	target := Target{URL: back(t, Echo().ServeHTTP)}
 	forged := []string{"X-Forwarded-For", "192.0.2.7", "X-Forwarded-Host", "a.example", "X-Real-IP", "192.0.2.7", "Forwarded", "for=192.0.2.7"}
