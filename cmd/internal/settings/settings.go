@@ -135,7 +135,13 @@ func (s *Server) check() []rules.Problem {
 			bad("tls", "%v", err)
 		}
 	}
+	claimed := map[string]int{}
 	for i, target := range s.Upstreams {
+		if first, ok := claimed[target.Claim()]; ok {
+			bad(fmt.Sprintf("upstreams[%d]", i), "gets no request: upstreams[%d] has the same host and path, and gets them all", first)
+		} else {
+			claimed[target.Claim()] = i
+		}
 		for _, err := range target.Check() {
 			var field *upstream.FieldError
 			if errors.As(err, &field) {

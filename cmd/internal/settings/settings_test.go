@@ -93,6 +93,9 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 			line 10: server.upstreams[0].path: "x": must start with /
 			line 11: server.drain: -1s: must not be negative
 			line 12: server.max_keys: -1: must be at least 1, or 0 for 1048576`},
+		"upstreams that get nothing": {rule + "server:\n  upstreams:\n  - {url: http://a, host: A.test, path: /v1}\n  - {url: http://b}\n  - {url: http://c, host: a.test, path: /v1/}\n  - url: http://d\n",
+			`line 7: server.upstreams[2]: gets no request: upstreams[0] has the same host and path, and gets them all
+			line 8: server.upstreams[3]: gets no request: upstreams[1] has the same host and path, and gets them all`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(c.text))

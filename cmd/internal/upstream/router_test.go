@@ -66,6 +66,9 @@ func TestTargetErrors(t *testing.T) {
 		{Target{URL: "unix:run.sock"}, `url: "unix:run.sock": want unix:/path/to.sock, from the root`},
 		{Target{URL: "http://x", Host: "x:80"}, `host: "x:80": want a name such as api.example.com`},
 		{Target{URL: "http://x", Path: "v1"}, `path: "v1": must start with /`},
+		{Target{URL: "http://x", Host: "api.example.com."}, `host: "api.example.com.": never matches`},
+		{Target{URL: "http://x", Path: "/v1//x"}, `path: "/v1//x": never matches: paths are cleaned before, to /v1/x`},
+		{Target{URL: "http://x", Path: "/v1/*"}, `path: "/v1/*": want a path without wildcards`},
 		{Target{URL: "http://x", Timeout: -1}, "timeout: -1ns: must not be negative"},
 		{Target{URL: "https://x", CA: "/nowhere.pem"}, "ca: open /nowhere.pem: no such file or directory"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 	"time"
 )
@@ -59,9 +60,17 @@ func (t Target) Check() []error {
 	}
 	if strings.ContainsAny(t.Host, "/ :") || strings.Contains(strings.TrimPrefix(t.Host, "*."), "*") {
 		bad("host", "%q: want a name such as api.example.com, or *.example.com, without a port", t.Host)
+	} else if strings.HasSuffix(t.Host, ".") {
+		bad("host", "%q: never matches: a dot at the end is cut off before", t.Host)
 	}
-	if t.Path != "" && t.Path[0] != '/' {
+	switch {
+	case t.Path == "":
+	case t.Path[0] != '/':
 		bad("path", "%q: must start with /", t.Path)
+	case strings.ContainsAny(t.Path, "*{}?#%"):
+		bad("path", "%q: want a path without wildcards, query or escapes: all below it is the server's, too", t.Path)
+	case path.Clean(t.Path) != t.Path && path.Clean(t.Path)+"/" != t.Path:
+		bad("path", "%q: never matches: paths are cleaned before, to %s", t.Path, path.Clean(t.Path))
 	}
 	if t.CA != "" {
 		if _, err := t.roots(); err != nil {
@@ -77,17 +86,20 @@ func (t Target) Check() []error {
 	return errs
 }
 
+// Claim names the requests that are t's: two targets that have the same can't both get them.
+func (t Target) Claim() string { return strings.ToLower(t.Host) + strings.TrimRight(t.Path, "/") + "/" }
+
 // parse returns the URL that requests are sent to, and the unix socket they go through, if that's where the server is.
 func (t Target) parse() (to *url.URL, socket string, err error) {
 	if t.URL == "" {
 		return nil, "", errors.New("is missing: want http://host:port, https://host, h2c://host:port or unix:/path/to.sock")
 	}
-	if path, ok := strings.CutPrefix(t.URL, "unix:"); ok {
-		path = strings.TrimPrefix(path, "//")
-		if path == "" || path[0] != '/' {
+	if socket, ok := strings.CutPrefix(t.URL, "unix:"); ok {
+		socket = strings.TrimPrefix(socket, "//")
+		if socket == "" || socket[0] != '/' {
 			return nil, "", fmt.Errorf("%q: want unix:/path/to.sock, from the root", t.URL)
 		}
-		return &url.URL{Scheme: "http", Host: "localhost"}, path, nil
+		return &url.URL{Scheme: "http", Host: "localhost"}, socket, nil
 	}
 	to, err = url.Parse(t.URL)
 	switch {
