@@ -101,3 +101,56 @@ func TestAnotherAlgorithmStartsAnew(t *testing.T) {
 		assert.ErrorIs(t, l.SetRule(window((a+1)%4, 10, time.Hour)), ratelimit.ErrAlgorithm)
 	}
 }
+
+// A state is kept for as long as a longer window needs it, from the first request under it on, even if that is refused;
+// later refusals write nothing.
+func TestALongerWindowKeepsTheState(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	s, r := newStore(t, dial(t, addr), Config{Servers: 1}), rawOn(t, addr)
+	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
+		l, err := s.Limiter("rule "+a.String(), window(a, 10, time.Hour), Strict)
+		require.NoError(t, err)
+		require.True(t, l.Take("k", 10).Allowed)
+		require.NoError(t, l.SetRule(window(a, 10, 1000*time.Hour)))
+		d := l.Take("k", 1)
+		require.False(t, d.Allowed)
+		key := r.keys("*:rule " + a.String())
+		require.Len(t, key, 1)
+		expires := r.int("PEXPIRETIME", key[0])
+		assert.GreaterOrEqual(t, (expires+1)*1e6, d.At+int64(d.ResetAfter), a)
+		require.False(t, l.TryAcquire("k"))
+		assert.Equal(t, expires, r.int("PEXPIRETIME", key[0]), a)
+	}
+}
+
+// A limit that is lowered below what is used answers as in process: nothing is always to be had, and what is given back
+// counts.
+func TestBelowWhatIsUsed(t *testing.T) {
+	server := dial(t, redistest.Start(t).Addr)
+	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
+		var clock limittest.ManualClock
+		clock.Set(int64(1000 * time.Hour))
+		s := newStore(t, timedServer{server, &clock}, Config{Servers: 1})
+		remote, err := s.Limiter("rule", window(a, 10, time.Minute), Strict)
+		require.NoError(t, err)
+		local, err := ratelimit.New(window(a, 10, time.Minute), ratelimit.Config{Clock: &clock})
+		require.NoError(t, err)
+		both := func(what string, do func(l ratelimit.Reversible) ratelimit.Decision) {
+			t.Helper()
+			assert.Equal(t, do(local), do(remote), "%v: %s", a, what)
+		}
+		at := clock.NanoTime()
+		both("all", func(l ratelimit.Reversible) ratelimit.Decision { return l.Take("k", 10) })
+		require.NoError(t, local.SetRule(window(a, 5, time.Minute)))
+		require.NoError(t, remote.SetRule(window(a, 5, time.Minute)))
+		both("a look at nothing", func(l ratelimit.Reversible) ratelimit.Decision { return l.Peek("k", 0) })
+		both("nothing", func(l ratelimit.Reversible) ratelimit.Decision { return l.Take("k", 0) })
+		both("one", func(l ratelimit.Reversible) ratelimit.Decision { return l.Take("k", 1) })
+		for _, back := range []int64{2, 4, 1} {
+			both(fmt.Sprint("when given back ", back), func(l ratelimit.Reversible) ratelimit.Decision {
+				l.RefundAt("k", back, at)
+				return l.Peek("k", 1)
+			})
+		}
+	}
+}

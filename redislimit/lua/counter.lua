@@ -26,7 +26,7 @@ function algorithms.c(key, n, capacity, window, _, at)
     if taken == number then current = current + n else previous = previous + n end
   else
     if op == 'drain' then n = max(0, min(n, capacity - used)) end
-    if used + n > capacity then allowed, n = 0, 0 end
+    if n > 0 and used + n > capacity then allowed, n = 0, 0 end
     current = current + n
   end
   local reply = {allowed, now, number, current, previous}

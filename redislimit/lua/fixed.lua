@@ -16,7 +16,7 @@ function algorithms.f(key, n, capacity, window, _, at)
   elseif op == 'drain' then
     n = max(0, min(n, capacity - count))
   end
-  local allowed = count + n <= capacity and 1 or 0
+  local allowed = (n <= 0 or count + n <= capacity) and 1 or 0 -- a lowered capacity can be below the count
   if allowed == 0 then n = 0 end
   count = count + n
   local reply = {allowed, max(time, number * window), number, count, 0}
