@@ -5,12 +5,12 @@ import "slices"
 // Warnings returns what a valid set allows and its author probably doesn't mean: limits that a client gets around by
 // what it sends. Their kind is ErrTrust.
 //
-// A key with a part that the sender can make up (a header, cookie or query that nobody has verified) gives each made-up
-// value a limit of its own, whatever other parts it has; a key that may be left out and is then skipped limits only
-// those who send it. Neither matters if a rule counts every request by its address, too.
+// A key with a part that the sender can make up (a header, cookie or query that nobody has verified, a host or method that
+// need not exist) gives each made-up value a limit of its own, whatever other parts it has; a key that may be left out and
+// is then skipped limits only those who send it. Neither matters if a rule counts every request by its address, too.
 func (s *Set) Warnings() []Problem {
 	ps := &problems{}
-	if from := s.plans.from; from.unverified() && s.plans.values == nil {
+	if from := s.plans.from; from.unverified() && from.Kind != Host && s.plans.values == nil {
 		ps.add("plans.from", ErrTrust,
 			"whoever can write %s chooses a plan: have a proxy remove it from what clients send, or list its values", from)
 	}
@@ -40,7 +40,13 @@ func (s *Set) Warnings() []Problem {
 }
 
 // unverified reports whether a sender can make the part up. Users and functions are the program's affair.
-func (p Part) unverified() bool { return p.Kind == Header || p.Kind == Cookie || p.Kind == Query }
+func (p Part) unverified() bool {
+	switch p.Kind {
+	case Header, Cookie, Query, Host, Method:
+		return true
+	}
+	return false
+}
 
 // countsAllByAddress reports whether r claims every request, of whatever plan that is limited at all, and counts it by
 // its address alone.

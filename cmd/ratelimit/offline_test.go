@@ -49,14 +49,20 @@ func TestValidate(t *testing.T) {
 	status, out, err := says("validate", good)
 	require.Equal(t, exitDone, status, err)
 	require.Equal(t, good+": valid: 4 rules, 2 plans\n", out)
+	warning := good + ":2: warning: plans.from: whoever can write header:X-Plan chooses a plan: have a proxy remove it from what clients send, or list its values\n"
+	require.Equal(t, warning, err)
 
 	status, out, err = says("validate", good, bad, "/nowhere.yaml")
 	require.Equal(t, exitInvalid, status)
 	require.Contains(t, out, ": valid: ")
-	require.Equal(t, bad+`:4: rules[0].limit: "5": want a number, then / or per, then a time
+	require.Equal(t, warning+bad+`:4: rules[0].limit: "5": want a number, then / or per, then a time
 `+bad+`:5: rules[0].brust: "brust": there is no such field here
 /nowhere.yaml: no such file or directory
 `, err)
+
+	status, _, err = says("validate", write(t, "rules:\n- name: a\n  match: /v1/\n  key: [header:X-API-Key, ip]\n  limit: 1/s\n"))
+	require.Equal(t, exitDone, status)
+	require.Contains(t, err, ":4: warning: rules[0].key (a): header:X-Api-Key is what the sender says")
 
 	status, _, err = says("validate")
 	require.Equal(t, exitUsage, status)

@@ -14,7 +14,8 @@ import (
 	"github.com/casgate/ratelimit/rules"
 )
 
-const validateHelp = `Says whether rule files can be used, with every mistake as FILE:LINE: what.
+const validateHelp = `Says whether rule files can be used, with every mistake as FILE:LINE: what. A file that can be used, but lets clients get
+around a limit, gets a warning in the same form.
 
 Exit status: 0 all are valid; 3 one can't be read or isn't valid.`
 
@@ -46,6 +47,9 @@ func newValidate() *cobra.Command {
 				if err != nil {
 					broken = append(broken, err.Error())
 					continue
+				}
+				if len(file.Warnings) > 0 {
+					_, _ = fmt.Fprintln(command.ErrOrStderr(), located(path, "warning: ", file.Warnings))
 				}
 				_, _ = fmt.Fprintf(command.OutOrStdout(), "%s: valid: %s\n", path, contents(file))
 			}
@@ -97,19 +101,20 @@ func readFile(path string, stdin io.Reader) (*settings.File, error) {
 	var unreadable *fs.PathError
 	switch {
 	case errors.As(err, &broken):
-		return nil, invalidError{errors.New(located(path, broken))}
+		return nil, invalidError{errors.New(located(path, "", broken.Problems))}
 	case errors.As(err, &unreadable):
 		return nil, invalidError{fmt.Errorf("%s: %w", path, unreadable.Err)}
 	}
 	return file, err
 }
 
-func located(path string, broken *rules.Error) string {
-	lines := make([]string, len(broken.Problems))
-	for i, p := range broken.Problems {
+// located returns a line for each problem, which begins with where it is.
+func located(path, word string, problems []rules.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
 		line := p.Line
 		p.Line = 0
-		lines[i] = fmt.Sprintf("%s:%d: %v", path, line, p)
+		lines[i] = fmt.Sprintf("%s:%d: %s%v", path, line, word, p)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -143,6 +143,10 @@ func (l *Limits) updated(next *rules.Set) {
 		level = slog.LevelDebug
 	}
 	l.log.Log(context.Background(), level, "rules in force", "version", next.Version(), "rules", len(next.Rules()))
+	warnings := next.Warnings()
+	for _, w := range warnings[:min(len(warnings), 10)] {
+		l.log.Info("clients can get around a limit", "where", w.Path, "rule", w.Rule, "what", w.Text)
+	}
 }
 
 func (l *Limits) failed(err error) {

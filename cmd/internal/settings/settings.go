@@ -18,6 +18,9 @@ import (
 type File struct {
 	rules.Spec `yaml:",inline"`
 	Server     Server `yaml:"server,omitempty"`
+
+	// Warnings are what is valid and probably not meant, with lines; see rules.Set.Warnings.
+	Warnings []rules.Problem `yaml:"-"`
 }
 
 // Server is how the command serves. A flag of the same name wins over a field. All but Upstreams needs a restart to
@@ -89,7 +92,8 @@ func Parse(text []byte) (*File, error) {
 	problems := tree.decode(file)
 	problems = append(problems, file.Server.check()...)
 	var broken *rules.Error
-	if set, err := rules.Compile(file.Spec); errors.As(err, &broken) {
+	set, err := rules.Compile(file.Spec)
+	if errors.As(err, &broken) {
 		problems = append(problems, tree.unseen(file, problems, broken.Problems)...)
 	} else if err != nil {
 		return nil, err
@@ -97,14 +101,20 @@ func Parse(text []byte) (*File, error) {
 		problems = CheckStores(file.Spec, set)
 	}
 	if len(problems) == 0 {
+		file.Warnings = tree.located(set.Warnings()).Problems
 		return file, nil
 	}
-	all := (&rules.Error{Problems: problems}).Locate(tree.line)
+	return nil, tree.located(problems)
+}
+
+// located returns the problems with their lines, in the order of these.
+func (t *tree) located(problems []rules.Problem) *rules.Error {
+	all := (&rules.Error{Problems: problems}).Locate(t.line)
 	for i := range all.Problems {
 		all.Problems[i].Line = max(all.Problems[i].Line, 1) // the file as a whole
 	}
 	slices.SortStableFunc(all.Problems, func(a, b rules.Problem) int { return a.Line - b.Line })
-	return nil, all
+	return all
 }
 
 // check returns what is wrong with s.
