@@ -180,3 +180,11 @@ func TestCaddyAsks(t *testing.T) {
 	})
 	exercise(t, url, true)
 }
+
+// What check can't do is said, not left to be found out.
+func TestCheckRefundsNothingAndSaysSo(t *testing.T) {
+	p := start(t, nil, "check", "--config", write(t, "rules:\n- {name: login, key: ip, limit: 5/m, refund: [2xx]}\n- {name: all, key: ip, limit: 5/s, layer: all}\n"))
+	line, ok := p.err.wait("level=WARN msg=\"nothing is refunded here.*")
+	require.True(t, ok)
+	require.Contains(t, line, "rules=[login]")
+}

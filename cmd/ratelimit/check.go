@@ -21,7 +21,9 @@ else 429 with a Retry-After and the RateLimit fields. It has an endpoint for eac
 
 Only trusted proxies may ask, as a question uses up the client's limit. Unless --trusted-proxy or the rule file's
 proxies.trusted names others, those are this machine's. The client's address is the one that they write into
-X-Forwarded-For.`
+X-Forwarded-For.
+
+It never learns how a request was answered: a rule's refund gives nothing back here, and all its requests count.`
 
 const checkExamples = `  # for nginx on this machine: 100 requests a minute for each address
   ratelimit check --limit 100/minute --burst 20 --key ip
@@ -65,7 +67,20 @@ func newCheck(clock ratelimit.Clock) *cobra.Command {
 }
 
 // newForwardAuth returns the endpoints that other servers ask at.
-func newForwardAuth(_ *settings.File, l *limits.Limits, log *slog.Logger) (app, error) {
+func newForwardAuth(file *settings.File, l *limits.Limits, log *slog.Logger) (app, error) {
 	handler, err := forwardauth.New(l, log)
-	return app{handler: handler, lines: [][2]string{{"endpoints", "/nginx, /caddy, /traefik"}}}, err
+	warn := func(file *settings.File) error {
+		var names []string
+		for _, r := range file.Rules {
+			if len(r.Refund) > 0 {
+				names = append(names, r.Name)
+			}
+		}
+		if names != nil {
+			log.Warn("nothing is refunded here: who asks never tells how a request was answered, so all count", "rules", names)
+		}
+		return nil
+	}
+	_ = warn(file)
+	return app{handler: handler, lines: [][2]string{{"endpoints", "/nginx, /caddy, /traefik"}}, apply: warn}, err
 }
