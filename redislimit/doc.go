@@ -53,6 +53,7 @@
 //	server stopped, or slow     five calls that wait for the budget, and probes
 //	scripts flushed             one more call
 //	data flushed, keys evicted  B more of each key that is gone, once; maxmemory-policy should be noeviction or volatile-ttl
+//	keys written by others      counts as gone; the next decision that takes something writes the key anew
 //	failover                    what wasn't replicated yet is admitted again
 //	a Cluster's slot moves      nothing
 //	the server's clock is set   see above

@@ -2,9 +2,8 @@
 -- The token bucket: debt is what a full one has more. Stored: instant, debt, capacity, rate, unit.
 function algorithms.b(key, cost, capacity, rate, unit)
   local now, debt, converted = time, 0, false
-  local stored = redis.call('GET', key)
-  if stored then
-    local at, owed, ofCapacity, ofRate, ofUnit = struct.unpack('<ddddd', stored)
+  local at, owed, ofCapacity, ofRate, ofUnit = state(key, '<ddddd', 5)
+  if at then
     local elapsed = max(0, time - at)
     now = max(now, at)
     if elapsed <= owed / ofRate then debt = max(0, owed - elapsed * ofRate) end

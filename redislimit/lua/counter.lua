@@ -2,10 +2,8 @@
 -- The sliding counter. Stored: the window's number since 1970, its count, the last one's, capacity, window.
 function algorithms.c(key, n, capacity, window, _, at)
   local number, current, previous, converted = floordiv(time, window), 0, 0, false
-  local stored = redis.call('GET', key)
-  local ofNumber, this, last, ofCapacity, ofWindow
-  if stored then
-    ofNumber, this, last, ofCapacity, ofWindow = struct.unpack('<ddddd', stored)
+  local ofNumber, this, last, ofCapacity, ofWindow = state(key, '<ddddd', 5)
+  if ofNumber then
     converted = ofCapacity ~= capacity or ofWindow ~= window
     if ofWindow == window and ofNumber >= number then
       number, current, previous = ofNumber, this, last

@@ -2,9 +2,8 @@
 -- The fixed window. Stored: its number since 1970, count, capacity, window.
 function algorithms.f(key, n, capacity, window, _, at)
   local number, count, converted = floordiv(time, window), 0, false
-  local stored = redis.call('GET', key)
-  if stored then
-    local ofNumber, used, ofCapacity, ofWindow = struct.unpack('<dddd', stored)
+  local ofNumber, used, ofCapacity, ofWindow = state(key, '<dddd', 4)
+  if ofNumber then
     if (ofNumber + 1) * ofWindow > time then -- it isn't past
       count = used
       if ofWindow == window then number = ofNumber end -- a newer one than now's stands; another rule's count is this one's

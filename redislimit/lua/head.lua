@@ -38,6 +38,12 @@ local function ceildiv(x, y)
   return q
 end
 
+-- the doubles that a key holds; nothing if there is no key, or another's data, which counts as none and is overwritten
+local function state(key, format, doubles)
+  local stored = redis.pcall('GET', key)
+  if type(stored) == 'string' and #stored == 8 * doubles then return struct.unpack(format, stored) end
+end
+
 -- milliseconds until us are over, for PX and PEXPIRE
 local function expiry(us) return max(1, math.ceil(us / 1000)) + slack end
 

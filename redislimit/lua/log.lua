@@ -7,12 +7,12 @@ local function add(key, at, total, n)
 end
 
 local function parse(text, score)
-  local total, n = string.match(text, '(%d+) (%d+)')
-  return {total = tonumber(total), n = tonumber(n), at = tonumber(score)}
+  local total, n = string.match(text, '^(%d+) (%d+)$')
+  return total and {total = tonumber(total), n = tonumber(n), at = tonumber(score)}
 end
 
 local function entry(key, rank)
-  local found = redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')
+  local found = redis.pcall('ZRANGE', key, rank, rank, 'WITHSCORES') -- an error, which has no first, if it is no log
   return found[1] and parse(found[1], found[2])
 end
 
@@ -39,7 +39,8 @@ local function refundLog(key, n, window, first, at)
 end
 
 function algorithms.l(key, n, capacity, window, _, at)
-  local now, newest, size = time, entry(key, -1), redis.call('ZCARD', key)
+  local now, newest = time, entry(key, -1)
+  local size = newest and redis.call('ZCARD', key) or 0
   local used, total, first = 0, 0, 0 -- first: the rank of the oldest entry that counts
   if newest then
     now = max(now, newest.at)
@@ -51,7 +52,7 @@ function algorithms.l(key, n, capacity, window, _, at)
   end
   local last, allowed, blocking = used > 0 and newest.at or 0, 1, 0
   if op == 'refund' then
-    return {1, now, used, last, 0}, n, 0, function() refundLog(key, n, window, first, at) end
+    return {1, now, used, last, 0}, n, 0, newest and function() refundLog(key, n, window, first, at) end
   end
   if op == 'drain' then n = max(0, min(n, capacity - used)) end
   if n > 0 and used + n > capacity then
