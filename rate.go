@@ -41,9 +41,10 @@ func (r Rate) Burst(capacity int64) Rule {
 }
 
 // FloatRate returns the rate of tokensPerSecond: a whole number of tokens a second, minute, hour or day if a float64 can't
-// tell the difference (100/60.0 is 100 a minute), otherwise the smallest such fraction (10/13.0 is 10 each 13 s), or the
-// nearest that a Rate can hold. It is for rates that arrive as floats; write {100, time.Minute} where you can. NaN,
-// infinities, values that aren't positive, and values that no Rate is near are errors that wrap ErrInvalidRule.
+// tell the difference (100/60.0 is 100 a minute), otherwise the first convergent of its continued fraction of which that is
+// true (10/13.0 is 10 each 13 s), or the last one that a Rate can hold. It is for rates that arrive as floats; write
+// {100, time.Minute} where you can. NaN, infinities, values that aren't positive, and values that no Rate is near are errors
+// that wrap ErrInvalidRule.
 func FloatRate(tokensPerSecond float64) (Rate, error) {
 	f := tokensPerSecond
 	if !(f > 0) || math.IsInf(f, 1) {
@@ -174,18 +175,16 @@ func parseCount(s string) (int64, error) {
 
 func parsePer(s string) (time.Duration, error) {
 	word := strings.TrimLeft(s, "0123456789")
-	count := int64(1)
-	if digits := s[:len(s)-len(word)]; digits != "" {
-		var err error
-		if count, err = parseCount(digits); err != nil {
-			return 0, err
-		}
-	}
+	digits := s[:len(s)-len(word)]
 	word = strings.TrimSpace(word)
 	for _, u := range rateUnits {
 		for _, w := range u.words {
 			if word == w {
-				if count > math.MaxInt64/int64(u.per) {
+				count, err := int64(1), error(nil)
+				if digits != "" {
+					count, err = parseCount(digits)
+				}
+				if err != nil || count > math.MaxInt64/int64(u.per) {
 					return 0, strconv.ErrRange
 				}
 				return time.Duration(count) * u.per, nil

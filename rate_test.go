@@ -26,6 +26,10 @@ func TestParseRate(t *testing.T) {
 		{"100 per minute", ratelimit.PerMinute(100)},
 		{" 7 / hour ", ratelimit.PerHour(7)},
 		{"1/1m30s", ratelimit.Rate{Tokens: 1, Per: 90 * time.Second}},
+		{"1/0.5s", ratelimit.Rate{Tokens: 1, Per: 500 * time.Millisecond}},
+		{"1/1.5s", ratelimit.Rate{Tokens: 1, Per: 1500 * time.Millisecond}},
+		{"1/.5s", ratelimit.Rate{Tokens: 1, Per: 500 * time.Millisecond}},
+		{"1/0h30m", ratelimit.Rate{Tokens: 1, Per: 30 * time.Minute}},
 		{"3/250ms", ratelimit.Rate{Tokens: 3, Per: 250 * time.Millisecond}},
 		{"2/10 seconds", ratelimit.Rate{Tokens: 2, Per: 10 * time.Second}},
 		{"9223372036854775807/ns", ratelimit.Rate{Tokens: math.MaxInt64, Per: 1}},
@@ -38,7 +42,7 @@ func TestParseRate(t *testing.T) {
 
 func TestParseRateRefusesAnythingElse(t *testing.T) {
 	for _, text := range []string{
-		"", "/", "10", "10/", "/s", "0/s", "-1/s", "+1/s", "1.5/s", "1e3/s", "10/0s", "10/-1s", "10/fortnight", "ten/s", "10//s",
+		"", "/", "10", "10/", "/s", "0/s", "-1/s", "+1/s", "1.5/s", "1e3/s", "10/0s", "10/0", "10/0h0m", "10/-1s", "10/fortnight", "ten/s", "10//s",
 		"10/s/s", "9223372036854775808/s", "1/107000days", "1/99999999999999999999s", "10 s", "10r", "10/s\x00",
 	} {
 		got, err := ratelimit.ParseRate(text)
