@@ -6,39 +6,37 @@ import "fmt"
 // and a request that one refuses charges none. For several keys use TakeAll.
 type Composite struct {
 	limiters []Reversible
-	clock    Clock // that all limiters tell the time by; nil if there is none such
+	clock    Clock // of the limiters that take a time; nil if none does
 }
 
 // NewComposite returns the composite of the limiters, at least one. Limiters of this package must have one clock, since a
-// Decision has one instant; otherwise the error wraps ErrInvalidConfig.
+// Decision has one instant; otherwise the error wraps ErrInvalidConfig. A clock that can't be compared, such as a function,
+// is taken for another than any.
 func NewComposite(limiters ...Reversible) (*Composite, error) {
 	if len(limiters) == 0 {
 		return nil, fmt.Errorf("%w: NewComposite: 0 limiters: must be at least 1", ErrInvalidConfig)
 	}
 	c := new(Composite)
-	locals := 0
 	for i, l := range limiters {
 		if isNil(l) {
 			return nil, fmt.Errorf("%w: NewComposite: limiter %d is %#v", ErrInvalidConfig, i, l)
 		}
+		parts := []Reversible{l}
 		if inner, ok := l.(*Composite); ok { // its parts are this one's: one that stands in both is asked for the sum
-			c.limiters = append(c.limiters, inner.limiters...)
-		} else {
-			c.limiters = append(c.limiters, l)
+			if parts = inner.limiters; len(parts) == 0 {
+				return nil, fmt.Errorf("%w: NewComposite: limiter %d is a Composite of 0 limiters: must be at least 1", ErrInvalidConfig, i)
+			}
 		}
-		local, ok := l.(timed)
-		if !ok || local.timeline() == nil {
-			continue
+		for _, part := range parts {
+			c.limiters = append(c.limiters, part)
+			switch local, ok := part.(timed); {
+			case !ok:
+			case c.clock == nil:
+				c.clock = local.timeline()
+			case !same(c.clock, local.timeline()):
+				return nil, fmt.Errorf("%w: NewComposite: limiter %d has another clock than those before it", ErrInvalidConfig, i)
+			}
 		}
-		if c.clock == nil {
-			c.clock = local.timeline()
-		} else if !same(c.clock, local.timeline()) {
-			return nil, fmt.Errorf("%w: NewComposite: limiter %d has another clock than those before it", ErrInvalidConfig, i)
-		}
-		locals++
-	}
-	if locals < len(limiters) {
-		c.clock = nil
 	}
 	return c, nil
 }

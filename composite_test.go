@@ -39,12 +39,33 @@ func TestNewCompositeChecksItsLimiters(t *testing.T) {
 		_, err := ratelimit.NewComposite(limiters...)
 		assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig, name)
 	}
+	mixed, err := ratelimit.NewComposite(a, logging{a, new([]string)}) // which takes no time
+	require.NoError(t, err)
+	_, err = ratelimit.NewComposite(mixed, b)
+	require.ErrorIs(t, err, ratelimit.ErrInvalidConfig, "two clocks, one in a composite")
+	_, err = ratelimit.NewComposite(new(ratelimit.Composite))
+	require.ErrorIs(t, err, ratelimit.ErrInvalidConfig, "a composite of none")
 	inner, err := ratelimit.NewComposite(a, a)
 	require.NoError(t, err)
 	outer, err := ratelimit.NewComposite(inner, a)
 	require.NoError(t, err)
 	assert.Equal(t, ratelimit.Never, outer.Take("k", 1).RetryAfter, "inner wants two of two, and a one more")
 	assert.EqualValues(t, 2, remaining(a, "k"))
+}
+
+// A clock that can't be compared is nobody else's, but the limiter's own.
+func TestCompositeTakesTheTimeFromOutside(t *testing.T) {
+	for _, clock := range []ratelimit.Clock{new(limittest.ManualClock), funcClock(func() int64 { return 0 })} {
+		composite, err := ratelimit.NewComposite(limiter(t, ratelimit.PerSecond(1).Burst(1), clock))
+		require.NoError(t, err)
+		for now := range int64(3) {
+			assert.Equal(t, now*1e9, composite.TakeAt("k", 1, now*1e9).At, "%T", clock)
+		}
+	}
+	local, other := limiter(t, ratelimit.PerSecond(1).Burst(1), new(limittest.ManualClock)), limiter(t, ratelimit.PerSecond(9).Burst(9), nil)
+	mixed, err := ratelimit.NewComposite(logging{other, new([]string)}, local)
+	require.NoError(t, err)
+	assert.EqualValues(t, 5e9, mixed.TakeAt("k", 1, 5e9).At, "beside a limiter with a time of its own")
 }
 
 // A limiter that stands in a Composite and beside it, or in two of them, is asked for the sum.

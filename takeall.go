@@ -55,6 +55,7 @@ type transaction struct {
 	claims  []Claim
 	refuser int         // the claim whose store refused, plus one; 0: none did
 	asked   int         // the stores of the claims before this one were asked; a claim on another store has no Decision
+	given   bool        // the first of times is that of all claims which take one
 	times   [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
 		clock Clock
 		now   int64
@@ -64,7 +65,7 @@ type transaction struct {
 // timed is a Reversible whose time can be given from outside.
 type timed interface {
 	Reversible
-	timeline() Clock // nil if its parts have several
+	timeline() Clock // nil if none of its parts takes a time
 	peekAt(key string, n, now int64) Decision
 	TakeAt(key string, n, now int64) Decision
 }
@@ -308,6 +309,9 @@ func (t *transaction) timed(l Reversible) (timed, int64, bool) {
 	if clock == nil {
 		return nil, 0, false
 	}
+	if t.given {
+		return local, t.times[0].now, true
+	}
 	if !canCompare(clock) {
 		return local, clock.NanoTime(), true
 	}
@@ -323,9 +327,9 @@ func (t *transaction) timed(l Reversible) (timed, int64, bool) {
 	return local, clock.NanoTime(), true
 }
 
-// setTime makes now the time of clock.
+// setTime makes now the time of clock, which is all claims' that take one; nil: no claim does.
 func (t *transaction) setTime(clock Clock, now int64) {
-	t.times[0].clock, t.times[0].now = clock, now
+	t.given, t.times[0].clock, t.times[0].now = clock != nil, clock, now
 }
 
 func isRemote(l Reversible) bool {
