@@ -16,7 +16,7 @@ type Request struct {
 	agent     []string
 	refer     []string
 	forwarded []string
-	fields    []string // names of the further fields in the header
+	further   bool // the header has further fields
 	host      string
 }
 
@@ -52,12 +52,15 @@ func (r *Request) Set(e *accesslog.Entry) bool {
 			h.Header["X-Forwarded-For"] = r.forwarded
 		}
 	}
-	for _, name := range r.fields {
-		delete(h.Header, name)
+	if r.further { // their names have been overwritten by now, so that they can't be found one by one
+		clear(h.Header)
+		h.Header["User-Agent"], h.Header["Referer"] = r.agent, r.refer
+		if e.Forwarded != "" {
+			h.Header["X-Forwarded-For"] = r.forwarded
+		}
 	}
-	r.fields = r.fields[:0]
+	r.further = len(e.Fields) > 0
 	for _, f := range e.Fields {
-		r.fields = append(r.fields, f.Name)
 		h.Header[f.Name] = append(h.Header[f.Name], f.Value)
 	}
 	return true

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/casgate/ratelimit/cmd/internal/accesslog"
 )
@@ -35,4 +38,20 @@ func FuzzRequestLine(f *testing.F) {
 			t.Fatalf("%q %q: here %q %+v, net/http %q %+v", method, target, got.Host, got.URL, real.Host, real.URL)
 		}
 	})
+}
+
+// An entry's texts are valid until the next one. A name that has changed its bytes since must not keep a field in the
+// header.
+func TestNoFieldOfTheEntryBefore(t *testing.T) {
+	buffer := []byte("X-Api-Key")
+	name := unsafe.String(&buffer[0], len(buffer))
+	r := NewRequest("")
+	require.True(t, r.Set(&accesslog.Entry{Method: "GET", Target: "/", Forwarded: "192.0.2.1", Fields: []accesslog.Field{{Name: name, Value: "k-1"}}}))
+	require.Equal(t, "k-1", r.HTTP.Header.Get("X-API-Key"))
+	copy(buffer, "X-Another")
+	require.True(t, r.Set(&accesslog.Entry{Method: "GET", Target: "/", Forwarded: "192.0.2.1"}))
+	require.Len(t, r.HTTP.Header, 3)
+	require.Equal(t, "192.0.2.1", r.HTTP.Header.Get("X-Forwarded-For"))
+	copy(buffer, "X-Api-Key")
+	require.Empty(t, r.HTTP.Header.Get("X-API-Key"))
 }
