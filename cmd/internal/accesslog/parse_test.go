@@ -76,6 +76,8 @@ func TestUnreadable(t *testing.T) {
 		`1.2.3.4 - - [10/Foo/2000:13:55:36 +0000] "GET / HTTP/1.1" 200 0`:  errNoTime,
 		`1.2.3.4 - - [10/Oct/2000:13:55:99 +0000] "GET / HTTP/1.1" 200 0`:  errNoTime,
 		`1.2.3.4 [10/Oct/2000:13:55:36 +0000] "GET / HTTP/1.1" 200 0`:      errNoTime,
+		`1.2.3.4 - - [31/Dec/1969:23:59:36 +0000] "GET / HTTP/1.1" 200 0`:  errNoTime,
+		`1.2.3.4 - - [10/Oct/2160:13:55:36 +0000] "GET / HTTP/1.1" 200 0`:  errNoTime,
 		`{"ts":1.5,"request":{"uri":"/"}}`:                                 errNoRequest,
 		`{"request":{"method":"GET","uri":"/"}}`:                           errJSONTime,
 		`{"ts":99999999999999999999,"request":{"method":"GET","uri":"/"}}`: errJSONTime,
@@ -99,7 +101,7 @@ func TestUnixTimes(t *testing.T) {
 		assert.True(t, ok, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "x", "1.5x", "-1", "1e9"} {
+	for _, text := range []string{"", "x", "1.5x", "-1", "1e9", "5995814400", "9300000000", "50000000000", "99999999999", "50000000000000"} {
 		_, ok := parseUnix([]byte(text))
 		assert.False(t, ok, text)
 	}

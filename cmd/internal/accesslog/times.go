@@ -46,8 +46,12 @@ func (m *clfMinute) learn(text []byte) bool {
 	return true
 }
 
-// representable reports whether t is within what an int64 of ns holds, with a century to spare at each end.
-func representable(t time.Time) bool { return t.Year() > 1780 && t.Year() < 2160 }
+// lastTime is the first instant of 2160, in ns. Times are from 1970 to before it, so that an int64 holds any difference of
+// two.
+const lastTime = 5_995_814_400 * int64(time.Second)
+
+// representable reports whether t is a time that a log is of.
+func representable(t time.Time) bool { return t.Unix() >= 0 && t.Unix() < lastTime/int64(time.Second) }
 
 // parseTime reads a time as JSON logs have it: seconds, milliseconds, microseconds or nanoseconds since 1970, with a
 // fraction or not; RFC 3339; or as in the common log format.
@@ -86,6 +90,9 @@ func parseUnix(text []byte) (ns int64, ok bool) {
 	for whole >= 1e11 && unit > 1 && whole >= 1e11*(int64(time.Second)/unit) {
 		unit /= 1000
 	}
+	if whole >= lastTime/unit {
+		return 0, false
+	}
 	ns = whole * unit
 	if i < len(text) && text[i] == '.' {
 		for i++; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
@@ -93,5 +100,5 @@ func parseUnix(text []byte) (ns int64, ok bool) {
 			ns += int64(text[i]-'0') * unit
 		}
 	}
-	return ns, i == len(text) && whole >= 0
+	return ns, i == len(text)
 }
