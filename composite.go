@@ -4,6 +4,10 @@ import "fmt"
 
 // Composite holds one key under several rules at once, such as 10 a second and 1,000 a day: each must admit a request,
 // and a request that one refuses charges none. For several keys use TakeAll.
+//
+// A request counts at one instant in all of them: a late one at the newest that any has seen, which is the Decision's At.
+// Only if another call on the key comes in between can one of them count earlier than that; a log then doesn't find the
+// request again when RefundAt gives it back, and keeps it until its window is past.
 type Composite struct {
 	limiters []Reversible
 	clock    Clock // of the limiters that take a time; nil if none does
@@ -85,7 +89,7 @@ const composed = 8
 
 // transaction returns the transaction of n tokens of key in every limiter, its claims appended to buf.
 func (c *Composite) transaction(buf []Claim, key string, n int64) transaction {
-	return transaction{claims: c.claim(buf, key, n)}
+	return transaction{claims: c.claim(buf, key, n), level: true}
 }
 
 // claim appends a claim on each limiter to buf.
@@ -99,7 +103,7 @@ func (c *Composite) claim(buf []Claim, key string, n int64) []Claim {
 // takeParts is TakeAll with claims on its limiters in the place of one on a Composite, which gets the Decision of the one
 // that binds it.
 func takeParts(claims []Claim) (d Decision, binding int) {
-	t := transaction{claims: make([]Claim, 0, composed)}
+	t := transaction{claims: make([]Claim, 0, composed), level: true}
 	for _, c := range claims {
 		if composite, ok := c.Limiter.(*Composite); ok {
 			t.claims = composite.claim(t.claims, c.Key, c.N)
@@ -119,7 +123,7 @@ func takeParts(claims []Claim) (d Decision, binding int) {
 		}
 		claims[i].Decision, _ = t.tightest(start, end)
 		if start <= part && part < end {
-			binding = i
+			d, binding = claims[i].Decision, i
 		}
 	}
 	return d, binding

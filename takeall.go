@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math"
 	"reflect"
+	"time"
 )
 
 // Claim is one part of a request that several rules must admit: n tokens of a key in a limiter.
@@ -55,6 +56,8 @@ type transaction struct {
 	claims  []Claim
 	refuser int         // the claim whose store refused, plus one; 0: none did
 	asked   int         // the stores of the claims before this one were asked; a claim on another store has no Decision
+	level   bool        // what a claim counts at moves its clock on for those after it: they are a Composite's, and have one At
+	moved   bool        // one has
 	given   bool        // the first of times is that of all claims which take one
 	times   [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
 		clock Clock
@@ -80,7 +83,11 @@ func (t *transaction) run() (d Decision, binding int) {
 
 // peek is what run would say.
 func (t *transaction) peek() Decision {
-	if !t.look(true) {
+	ok := t.look(true)
+	if ok && t.moved { // then run would take all of them at that instant
+		ok = t.look(true)
+	}
+	if !ok {
 		t.settle()
 	}
 	d, _ := t.bind()
@@ -116,6 +123,7 @@ func (t *transaction) lookAt(i int) bool {
 	c := &t.claims[i]
 	if l, now, ok := t.timed(c.Limiter); ok {
 		c.Decision = l.peekAt(c.Key, t.total(i), now)
+		t.counted(l, c.Decision.At, now)
 	} else {
 		c.Decision = c.Limiter.Peek(c.Key, t.total(i))
 	}
@@ -137,6 +145,7 @@ func (t *transaction) take() bool {
 		}
 		if l, now, ok := t.timed(c.Limiter); ok {
 			c.Decision = l.TakeAt(c.Key, t.total(i), now)
+			t.counted(l, c.Decision.At, now)
 		} else {
 			c.Decision = c.Limiter.Take(c.Key, t.total(i))
 		}
@@ -254,7 +263,22 @@ func (t *transaction) tightest(start, end int) (d Decision, binding int) {
 			d, binding = c.Decision, i
 		}
 	}
+	if t.level && d.Allowed {
+		t.align(&d, binding, start, end)
+	}
 	return d, binding
+}
+
+// align turns the binding Decision's instant into the newest that one of the claims from start to end counted at. They
+// differ if other calls came in between.
+func (t *transaction) align(d *Decision, binding, start, end int) {
+	for i := start; i < end; i++ {
+		later := t.claims[i].Decision.At - d.At
+		if later > 0 && isTimed(t.claims[i].Limiter) && isTimed(t.claims[binding].Limiter) {
+			d.At += later
+			d.ResetAfter = max(d.ResetAfter-time.Duration(later), 0)
+		}
+	}
 }
 
 // binds reports whether d counts for more than e: a refusal does, then the longer wait, then the smaller share left.
@@ -327,9 +351,33 @@ func (t *transaction) timed(l Reversible) (timed, int64, bool) {
 	return local, clock.NanoTime(), true
 }
 
+// counted notes that l, called at now, counted at the instant at.
+func (t *transaction) counted(l timed, at, now int64) {
+	if !t.level || at <= now {
+		return
+	}
+	t.moved = true
+	if t.given {
+		t.times[0].now = at
+		return
+	}
+	if clock := l.timeline(); canCompare(clock) {
+		for i := range t.times {
+			if t.times[i].clock == clock {
+				t.times[i].now = at
+			}
+		}
+	}
+}
+
 // setTime makes now the time of clock, which is all claims' that take one; nil: no claim does.
 func (t *transaction) setTime(clock Clock, now int64) {
 	t.given, t.times[0].clock, t.times[0].now = clock != nil, clock, now
+}
+
+func isTimed(l Reversible) bool {
+	_, ok := l.(timed)
+	return ok
 }
 
 func isRemote(l Reversible) bool {
