@@ -64,6 +64,14 @@ func TestALeapInTime(t *testing.T) {
 	assert.EqualValues(t, 1, log.Stats().OutOfTime)
 	assert.Contains(t, log.Stats().Samples[0].Text, "wrong clock")
 
+	got, log = clients(t, clf("wrong clock", years)+clf("a", 1)+clf("b", 0)+clf("c", 2), Config{})
+	assert.Equal(t, []string{"b", "a", "c"}, got, "nor does the first")
+	assert.EqualValues(t, 1, log.Stats().OutOfTime)
+	got, _ = clients(t, clf("a", 3000)+clf("b", 3001)+clf("late", 0)+clf("c", 3002), Config{})
+	assert.Equal(t, []string{"a", "b", "c"}, got)
+	got, _ = clients(t, clf("a", 0), Config{})
+	assert.Equal(t, []string{"a"}, got)
+
 	got, log = clients(t, clf("a", 0)+clf("b", years)+clf("c", years+1), Config{})
 	assert.Equal(t, []string{"a", "b", "c"}, got, "years apart, but going on from there")
 	got, _ = clients(t, clf("a", 0)+clf("b", years), Config{})

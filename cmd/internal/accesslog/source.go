@@ -34,7 +34,8 @@ type source struct {
 	n       int
 	begun   bool // order has made way for pending[0]
 
-	// aside is a line that leaps far ahead in time, until the next one has said whether time goes on from there.
+	// aside is a line that leaps far ahead in time, or the first one, until the next has said whether time goes on from
+	// there.
 	aside    pending
 	asideSet bool
 }
@@ -88,8 +89,12 @@ func (s *source) advance() {
 		s.log.unreadable(s, s.head[:n], err)
 		return
 	}
-	s.settle(r.time >= s.leapTo()-s.order.window*int64(time.Second))
-	if s.n == 0 && s.order.seen && r.time-int64(farJump) > s.order.high*int64(time.Second) {
+	slack := s.order.window * int64(time.Second)
+	if !s.order.seen {
+		slack = int64(farJump)
+	}
+	s.settle(r.time >= s.leapTo()-slack)
+	if s.leaps(r.time) {
 		copied := *r
 		copied.fields = slices.Clone(r.fields)
 		s.aside, s.asideSet = pending{&copied, bytes.Clone(line), s.line}, true
@@ -97,6 +102,17 @@ func (s *source) advance() {
 	}
 	s.pending[s.n] = pending{r, line, s.line}
 	s.n++
+}
+
+// leaps reports whether a line of time ns has to wait for the next one: it is far ahead of those before it, or the first.
+func (s *source) leaps(ns int64) bool {
+	switch {
+	case s.order.seen:
+		return s.n == 0 && ns-int64(farJump) > s.order.high*int64(time.Second)
+	case s.n == 0:
+		return true
+	}
+	return ns-int64(farJump) > s.pending[0].record.time
 }
 
 // leapTo is the time of the line that was put aside; the least if there is none.
