@@ -89,7 +89,7 @@ func (l *lane) decide(r *http.Request, ns int64, status int, user string) outcom
 
 // passed is the handler behind the filter. It answers as the log says that the request was answered.
 func (l *lane) passed(w http.ResponseWriter, _ *http.Request) {
-	if l.refunds && l.status >= 200 {
+	if l.refunds && (l.status >= 200 || l.status == http.StatusSwitchingProtocols) {
 		w.WriteHeader(l.status)
 	}
 }

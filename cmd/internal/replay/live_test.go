@@ -59,7 +59,7 @@ rules:
     match: POST /login
     key: [user, ip]
     limit: 3/minute
-    refund: ["3xx"]
+    refund: ["3xx", "101"]
     layer: login
   - name: agents
     match: shop.example/agents
@@ -95,12 +95,12 @@ func traffic(r *rand.Rand, n int) []sent {
 	at := time.Duration(0)
 	for i := range all {
 		at += time.Duration(r.Int64N(int64(120 * time.Millisecond)))
-		s := sent{at: at, headers: map[string]string{}, status: pick(r, 200, 200, 200, 303, 401, 404, 500)}
+		s := sent{at: at, headers: map[string]string{}, status: pick(r, 101, 200, 200, 200, 303, 401, 404, 500)}
 		s.peer = pick(r, "192.0.2.1", "192.0.2.2", "192.0.2.3", "198.51.100.4", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "192.0.2.250",
 			"192.0.2.251", "::ffff:192.0.2.1", "10.0.0.7", "10.0.0.8")
-		s.method = pick(r, "GET", "GET", "GET", "POST", "HEAD", "DELETE")
+		s.method = pick(r, "GET", "GET", "GET", "POST", "HEAD", "DELETE", "get")
 		s.target = pick(r, "/", "/v1/search?q=x", "/v1/search/deep?", "/v1//search", "/v1/items/7", "/v1/items/8%2F9", "/v1/items/a%20b", "/v1/items/",
-			"/login", "/login", "/agents", "/old/x", "/old", "/v1/x/../search", "/ä", "/a[b]", "/%zz", "http://shop.example/agents", "*", "//agents", "/(x)!")
+			"/login", "/login", "/agents", "/old/x", "/old", "/v1/x/../search", "/v1%2Fsearch", "/%2Fold/x", "/ä", "/a[b]", "/%zz", "http://shop.example/agents", "*", "//agents", "/(x)!")
 		if s.target == "/login" {
 			s.method = "POST"
 		}
