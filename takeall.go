@@ -27,8 +27,8 @@ type Remote interface {
 
 // TakeAll takes every claim, or none: the limits of a user and of an address, say, at once. It looks at all local
 // limiters but the last first, then takes, from the last one to the first, and of remote ones after that. If one refuses
-// after all, what was taken is given back, so no partial charge remains. It holds no lock: claims in any order can't
-// deadlock.
+// after all, or panics, what was taken is given back, so no partial charge remains. It holds no lock: claims in any order
+// can't deadlock.
 //
 // Claims on one key of one limiter are summed first: two of one token need two. A Composite stands for its limiters,
 // so that one which is claimed beside it, too, is asked for the sum. d is the binding claim's Decision, and binding
@@ -131,8 +131,14 @@ func (t *transaction) lookAt(i int) bool {
 }
 
 // take charges the leading claims, local ones first, from the last to the first, and reports whether all were admitted;
-// otherwise nothing is charged any more.
-func (t *transaction) take() bool {
+// otherwise, and if a limiter panics, nothing is charged any more.
+func (t *transaction) take() (ok bool) {
+	charged := len(t.claims) // claims from here on, if they are local
+	defer func() {
+		if !ok {
+			t.rollBack(charged)
+		}
+	}()
 	remote := false
 	for i := len(t.claims) - 1; i >= 0; i-- {
 		c := &t.claims[i]
@@ -150,20 +156,23 @@ func (t *transaction) take() bool {
 			c.Decision = c.Limiter.Take(c.Key, t.total(i))
 		}
 		if !c.Decision.Allowed {
-			t.rollBack(i+1, func(l Reversible) bool { return !isRemote(l) })
 			return false
 		}
+		charged = i
 	}
+	charged = 0 // remote ones may be anywhere
 	return !remote || t.takeRemote()
 }
 
-// rollBack gives back what the leading claims from the index start have taken, of those limiters that were charged.
-func (t *transaction) rollBack(start int, charged func(Reversible) bool) {
+// rollBack gives back what the leading claims from the index start have taken: local ones, and those on the stores that
+// were asked before the last one.
+func (t *transaction) rollBack(start int) {
 	for i := start; i < len(t.claims); i++ {
 		c := &t.claims[i]
-		if charged(c.Limiter) && t.leader(i) == i {
-			c.Limiter.RefundAt(c.Key, t.total(i), c.Decision.At)
+		if r, ok := c.Limiter.(Remote); ok && !t.named(r, t.asked-1) || t.leader(i) != i {
+			continue
 		}
+		c.Limiter.RefundAt(c.Key, t.total(i), c.Decision.At)
 	}
 }
 
@@ -177,10 +186,6 @@ func (t *transaction) takeRemote() bool {
 		t.asked = i + 1
 		if !t.takeStore(r) {
 			t.refuser = i + 1
-			t.rollBack(0, func(l Reversible) bool {
-				r, ok := l.(Remote)
-				return !ok || t.named(r, i)
-			})
 			return false
 		}
 	}
