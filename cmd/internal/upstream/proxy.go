@@ -54,6 +54,12 @@ func newProxy(t Target, believed func(*http.Request) bool, log *slog.Logger) (*p
 // see httplimit.Filter.WrapProxy.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.reverse.ServeHTTP(w, r) }
 
+// addressFields are those in which proxies and CDNs tell where a request comes from and what it was for, besides the ones
+// that ReverseProxy itself takes out.
+var addressFields = []string{"X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "True-Client-Ip",
+	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Envoy-External-Address", "X-Azure-Clientip",
+	"X-Forwarded", "X-Forwarded-By", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Ssl"}
+
 // rewrite addresses the request to the upstream and tells it of the client. What a believed proxy has said of the client
 // is kept, with the peer added to it; what anybody else says is dropped, because the upstream would believe it from us.
 func (p *proxy) rewrite(r *httputil.ProxyRequest) {
@@ -65,7 +71,9 @@ func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 		r.Out.Host = r.In.Host
 	}
 	if !p.believed(r.In) {
-		delete(r.Out.Header, "X-Real-Ip")
+		for _, name := range addressFields {
+			delete(r.Out.Header, name)
+		}
 		r.SetXForwarded()
 		return
 	}

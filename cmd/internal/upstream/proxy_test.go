@@ -155,7 +155,8 @@ func TestBodyThatBreaks(t *testing.T) {
 
 func TestForwardedFields(t *testing.T) {
 	target := Target{URL: back(t, Echo().ServeHTTP)}
-	forged := []string{"X-Forwarded-For", "192.0.2.7", "X-Forwarded-Host", "a.example", "X-Real-IP", "192.0.2.7", "Forwarded", "for=192.0.2.7"}
+	forged := []string{"X-Forwarded-For", "192.0.2.7", "X-Forwarded-Host", "a.example", "X-Real-IP", "192.0.2.7", "Forwarded", "for=192.0.2.7",
+		"CF-Connecting-IP", "192.0.2.7", "True-Client-IP", "192.0.2.7", "X-Forwarded-Server", "a.example"}
 
 	url, _ := front(t, nobody, target)
 	_, body := get(t, url, forged...)
@@ -169,6 +170,7 @@ func TestForwardedFields(t *testing.T) {
 	require.Contains(t, body, "X-Forwarded-For: 192.0.2.7, 127.0.0.1\n", "what our own proxy says is kept")
 	require.Contains(t, body, "X-Forwarded-Host: a.example\n")
 	require.Contains(t, body, "Forwarded: for=192.0.2.7\n")
+	require.Contains(t, body, "Cf-Connecting-Ip: 192.0.2.7\n")
 
 	router, err := NewRouter([]Target{target}, everybody, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
