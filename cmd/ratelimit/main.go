@@ -74,7 +74,6 @@ const rootHelp = `Limits how many requests each client of an HTTP server may mak
   ratelimit check      answers nginx, Caddy or Traefik, which ask before they pass a request on
   ratelimit validate   says what is wrong with a rule file
   ratelimit explain    says which rules a request meets, and why
-  ratelimit replay     says what rules would have refused in an access log
   ratelimit compare    draws what each algorithm lets through
   ratelimit replay     tries a rule file on an access log: who would have been refused, and when
   ratelimit suggest    finds limits for the traffic in an access log

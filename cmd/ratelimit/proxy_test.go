@@ -188,3 +188,13 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		})
 	}
 }
+
+// The log tells which rule refuses, and not of those that weren't asked because it did.
+func TestTheLogBlamesTheRuleThatRefuses(t *testing.T) {
+	p := start(t, nil, "proxy", "--config", write(t, "rules:\n- {name: all, key: ip, limit: 9/s}\n- {name: closed, match: /old/, mode: block}\n"))
+	response, _ := get(t, p.url+"/old/x")
+	require.Equal(t, http.StatusForbidden, response.StatusCode)
+	p.end()
+	require.Contains(t, p.err.String(), "msg=refused rule=closed")
+	require.NotContains(t, p.err.String(), "rule=all")
+}

@@ -167,7 +167,8 @@ func (l *Limits) refused(r *http.Request, v httplimit.Verdict) {
 		return
 	}
 	for _, result := range v.Results() {
-		if !result.Decision.Allowed || result.Rule == v.Rule && !v.Allowed {
+		asked := result.Decision.Limit > 0 // or another rule had refused already
+		if asked && !result.Decision.Allowed || result.Rule == v.Rule && !v.Allowed {
 			l.log.Info("refused", "rule", result.Rule, "mode", result.Mode.String(), "reason", v.Reason.String(),
 				"method", r.Method, "path", r.URL.Path, "retry_after", result.Decision.RetryAfter.String())
 		}
