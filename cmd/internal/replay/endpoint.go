@@ -1,15 +1,21 @@
 package replay
 
-// maxSegments is how many segments of a path tell endpoints apart.
-const maxSegments = 6
+// maxSegments is how many segments of a path tell endpoints apart, and maxMethod how many bytes of a method.
+const (
+	maxSegments = 6
+	maxMethod   = 32
+)
 
 // AppendEndpoint appends the endpoint that a request is for, as a pattern that package rules understands: the method, and
 // the path with its numbers, hashes and other names of single things as wildcards: GET /users/{id}/orders.
 func AppendEndpoint(dst []byte, method, path string) []byte {
-	dst = append(dst, method...)
+	dst = append(dst, method[:min(len(method), maxMethod)]...)
 	dst = append(dst, ' ')
-	if path == "" || path[0] != '/' { // "*" and the like
-		return append(dst, path...)
+	if path == "" || path[0] != '/' { // "*", and what comes with CONNECT
+		if path != "" {
+			dst = append(dst, '*')
+		}
+		return dst
 	}
 	wild := byte('0')
 	for segments := 0; path != ""; segments++ {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"net/netip"
+	"strconv"
 
 	"github.com/casgate/ratelimit/cmd/internal/accesslog"
 	"github.com/casgate/ratelimit/cmd/internal/settings"
@@ -199,8 +200,20 @@ func (r *run) unplot() {
 	r.axis.all = kept
 }
 
-// appendClient appends the client's address as the tables name it: of IPv6 the /64, which is one client's.
+// maxClient is how much of what a log has for a client's address names it, in bytes.
+const maxClient = 128
+
+// appendClient appends the client's address as the tables name it: of IPv6 the /64, which is one client's. What is too
+// long for an address, or has bytes that a terminal or a rule file's comment would take for something else, is quoted.
 func appendClient(dst []byte, client string) []byte {
+	if len(client) > maxClient {
+		return strconv.AppendQuoteToASCII(dst, client[:maxClient])
+	}
+	for i := range len(client) {
+		if c := client[i]; c <= ' ' || c >= 0x7f {
+			return strconv.AppendQuoteToASCII(dst, client)
+		}
+	}
 	for i := range len(client) {
 		if client[i] == ':' {
 			if addr, err := netip.ParseAddr(client); err == nil && !addr.Is4In6() {

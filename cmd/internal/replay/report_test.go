@@ -173,12 +173,22 @@ func TestTablesForgetTheLeastNoteworthy(t *testing.T) {
 	assert.Equal(t, 1000, len(c.rows)+c.forgot)
 }
 
+// A client's name is bounded, and stays in its line and its comment.
+func TestClientsNames(t *testing.T) {
+	for client, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1", "2001:db8::1": "2001:db8::/64", "": "(unknown)", "host.example": "host.example",
+		"1.1.1.1\rallow: x\x1b[31m": `"1.1.1.1\rallow: x\x1b[31m"`, "a\u2028b": `"a\u2028b"`, strings.Repeat("x", 1e5): `"` + strings.Repeat("x", maxClient) + `"`,
+	} {
+		assert.Equal(t, want, string(appendClient(nil, client)))
+	}
+}
+
 func TestEndpoints(t *testing.T) {
 	for request, want := range map[[2]string]string{
 		{"GET", "/"}: "GET /{$}", {"GET", "/users/17"}: "GET /users/{id}", {"POST", "/users/17/orders/4711"}: "POST /users/{id}/orders/{id2}",
 		{"GET", "/files/3f2a9c81d0"}: "GET /files/{id}", {"GET", "/f/123e4567-e89b-12d3-a456-426614174000/"}: "GET /f/{id}/{$}",
 		{"GET", "/cafe"}: "GET /cafe", {"GET", "/v1/search"}: "GET /v1/search", {"GET", "/a/b/c/d/e/f/g/h"}: "GET /a/b/c/d/e/f/{rest...}",
-		{"OPTIONS", "*"}: "OPTIONS *", {"GET", "/{x}"}: "GET /{id}", {"GET", "/2015/05"}: "GET /{id}/{id2}",
+		{"OPTIONS", "*"}: "OPTIONS *", {strings.Repeat("M", 1e5), "/"}: strings.Repeat("M", 32) + " /{$}", {"GET", "/a\nb"}: "GET /{id}", {"GET", "/{x}"}: "GET /{id}", {"GET", "/2015/05"}: "GET /{id}/{id2}",
 	} {
 		assert.Equal(t, want, string(AppendEndpoint(nil, request[0], request[1])))
 	}
