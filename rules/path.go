@@ -103,10 +103,16 @@ func cutPort(host string) (name string, port bool) {
 
 // Value returns what the wildcard called name stands for in a request that matched p, decoded. It is empty if there is
 // no such wildcard, or nothing where {name...} stands.
+//
+// If p matches both readings of an encoded slash, the one counts in which it separates: /t/{tenant}/x/{rest...} has acme
+// in /t/acme%2Fx%2F1/x/, where a server that decodes first sees acme, too. In the other reading there would be as many
+// tenants as one can write.
 func (p *Pattern) Value(name, path, rawPath string) string {
 	t := newTarget(path, rawPath)
-	if t.encoded && !p.matches(t) {
-		t = separated(path)
+	if t.encoded {
+		if other := separated(path); p.matches(other) {
+			t = other
+		}
 	}
 	rest := t.path
 	for _, s := range p.segments {

@@ -102,7 +102,7 @@ func TestPattern(t *testing.T) {
 	assert.Equal(t, []string{"GET A.test/x/{id}", "GET", "a.test"}, []string{p.String(), p.Method(), p.Host()})
 }
 
-// A slash that is a part of a segment stays one; dots count as dots however they are written; a RawPath that isn't of
+// A slash that is a part of a segment can stay one; dots count as dots however they are written; a RawPath that isn't of
 // the Path is no reason to miss a rule.
 func TestEncodedPaths(t *testing.T) {
 	for _, c := range []struct {
@@ -114,6 +114,8 @@ func TestEncodedPaths(t *testing.T) {
 		{"/files/{x}", "/files/a/b", "/files/a%2fb", true, "a/b"},
 		{"/files/{x}", "/files/a/b", "", false, ""},
 		{"/files/{x...}", "/files/a/b c", "/files/a%2fb%20c", true, "a/b c"},
+		{"/t/{x}/f/{rest...}", "/t/acme/f/1/f/y", "/t/acme%2Ff%2F1/f/y", true, "acme"},
+		{"/t/{x}/f/{rest...}", "/t/a/b/f/y", "/t/a%2Fb/f/y", true, "a/b"},
 		{"/files/a%2Fb/{x}", "/files/a/b/c", "/files/a%2Fb/c", true, "c"},
 		{"/{x}", "/a/b", "/c%2Fd", false, ""},
 		{"/a/{x}", "/a/b", "/c%2Fd", true, "b"},
