@@ -100,6 +100,9 @@ func (c *compiled) arg(n, at int64) string {
 // less than six.
 func (c *compiled) pack(n, at int64) string {
 	numbers := c.numbers
+	if c.kind == "b" {
+		n = min(n, c.rule.Capacity+1) // as good as any more, and its product with the unit fits
+	}
 	numbers[0], numbers[4] = n*c.unit, at
 	packed := append(make([]byte, 0, 1+8*len(numbers)), c.kind...)
 	for _, v := range numbers {
@@ -125,7 +128,11 @@ func (c *compiled) decide(reply []int64, n int64) ratelimit.Decision {
 	}
 	d.Remaining = max(remaining, 0)
 	d.ResetAfter = microseconds(reset)
-	if !d.Allowed {
+	switch {
+	case d.Allowed:
+	case n > c.rule.Capacity:
+		d.RetryAfter = ratelimit.Never
+	default:
 		d.RetryAfter = microseconds(wait)
 	}
 	return d

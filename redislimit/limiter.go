@@ -219,7 +219,7 @@ func (l *Limiter) RefundAt(key string, n, at int64) {
 func (l *Limiter) refund(ctx context.Context, key string, n, at int64) {
 	rule, who := l.rule.Load(), l.store.client(key)
 	_, _ = l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)},
-		[]string{"refund", rule.arg(min(n, rule.rule.Capacity), floorMicros(at))})
+		[]string{"refund", rule.arg(n, floorMicros(at))})
 	if l.denied != nil {
 		l.denied.forget(key)
 	}

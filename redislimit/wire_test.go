@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -245,4 +246,24 @@ func TestLimitersOfOneNameInOneTransaction(t *testing.T) {
 	d, _ = ratelimit.TakeAll(claims)
 	assert.False(t, d.Allowed)
 	assert.EqualValues(t, 1, a.Peek("k", 0).Remaining, "given back")
+}
+
+// A rule can change between the look at a transaction's claim and the call, to one that a claim is too large for, in units
+// beyond any integer, too: it is refused for good, and changes nothing.
+func TestClaimsOfMoreThanTheLimitReachTheScript(t *testing.T) {
+	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	fine := ratelimit.Rule{Capacity: 1000, Refill: ratelimit.Rate{Tokens: 999_999_999_989, Per: 3599 * time.Second}}
+	for i, rule := range append(every(1000, time.Hour), fine) {
+		l, err := s.Limiter(strconv.Itoa(i), rule, Strict)
+		require.NoError(t, err)
+		require.True(t, l.Take("k", 10).Allowed)
+		for _, n := range []int64{1001, 1 << 40, 1 << 62, 1<<62 + 1<<61, math.MaxInt64} {
+			claims := []ratelimit.Claim{{Limiter: l, Key: "k", N: n}}
+			assert.False(t, s.takeCalls(claims), "%v: %d", rule, n)
+			assert.Equal(t, ratelimit.Never, claims[0].Decision.RetryAfter)
+		}
+		assert.InDelta(t, 990, l.Peek("k", 0).Remaining, 10)
+		l.RefundAt("k", math.MaxInt64, l.Peek("k", 0).At)
+		assert.LessOrEqual(t, l.Peek("k", 0).Remaining, int64(1000))
+	}
 }
