@@ -24,6 +24,18 @@ func (b *background) start() bool {
 	return true
 }
 
+// run runs f in a goroutine of its own, unless nothing must start any more, and reports which.
+func (b *background) run(f func()) bool {
+	if !b.start() {
+		return false
+	}
+	go func() {
+		defer b.running.Done()
+		f()
+	}()
+	return true
+}
+
 // after runs f when wait is over.
 func (b *background) after(wait time.Duration, f func()) {
 	time.AfterFunc(wait, func() {

@@ -181,6 +181,18 @@ func (c *compiled) log(now int64, state [3]int64) (remaining, wait, reset int64)
 	return c.rule.Capacity - used, blocking + c.span - now, reset
 }
 
+// alike reports whether tokens taken at the instants a and b (ns) are given back alike: of a bucket, always, of a window, if
+// it is the same one.
+func (c *compiled) alike(a, b int64) bool {
+	switch c.kind {
+	case "b":
+		return true
+	case "l":
+		return a == b
+	}
+	return floorMicros(a)/c.span == floorMicros(b)/c.span
+}
+
 // exact reports whether a*b is counted exactly.
 func exact(a, b int64) bool {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))

@@ -30,7 +30,8 @@
 //	           this server; else DenyCache
 //
 // A fixed window admits up to twice its limit across an edge, as in one process. N is Config.Servers, or learnt; while a fleet
-// grows, the leases of those that haven't heard of the newcomers yet, for a second, are larger than their part. A
+// grows, the leases of those that haven't heard of the newcomers yet, for two seconds, are larger than their part. When the rule
+// changes, the leases under the old one are given back. A
 // server that dies takes its leases with it: up to L tokens of each key are lost.
 //
 // # When the server is slow or gone

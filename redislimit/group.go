@@ -46,24 +46,24 @@ func peekAll(claims []ratelimit.Claim) bool {
 
 // takeUnleased spends leases where there are some, and asks the server for the rest.
 func (s *Store) takeUnleased(claims []ratelimit.Claim) bool {
-	leased := make([]bool, len(claims))
+	leased := make([]*lease, len(claims)) // what it was spent from
 	rest := make([]ratelimit.Claim, 0, len(claims))
 	for i := range claims {
 		c := &claims[i]
 		if one := c.Limiter.(*Limiter); one.leases != nil && c.N > 0 {
-			c.Decision, leased[i] = one.leases.spend(c.Key, c.N)
+			c.Decision, leased[i] = one.leases.spend(one.rule.Load(), c.Key, c.N)
 		}
-		if !leased[i] {
+		if leased[i] == nil {
 			rest = append(rest, *c)
 		}
 	}
 	taken := s.takeCalls(rest)
 	for i := range claims {
 		c := &claims[i]
-		if !leased[i] {
+		if leased[i] == nil {
 			c.Decision, rest = rest[0].Decision, rest[1:]
 		} else if !taken {
-			c.Limiter.(*Limiter).leases.unspend(c.Key, c.N, c.Decision)
+			c.Limiter.(*Limiter).leases.unspend(c.Key, leased[i], c.N, c.Decision)
 			c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
 		}
 	}

@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,26 +41,48 @@ type lease struct {
 	left      atomic.Int64 // tokens; below 0: given back, and the lease no longer in use
 	low       atomic.Int64 // below it, more are taken
 	refilling atomic.Bool
-	used      atomic.Bool                        // since the last look
-	said      atomic.Pointer[ratelimit.Decision] // by the server when last asked; not nil once there are tokens
+	used      atomic.Bool         // since the last look
+	said      atomic.Pointer[say] // by the server when last asked; not nil once there are tokens
+
+	mu      sync.Mutex // held while batches change
+	batches []batch    // of tokens taken, the last ones: those that are left are among them
 }
 
-const givenBack = -1 << 62
+// say is what the server said, under which rule.
+type say struct {
+	ratelimit.Decision
+	rule *compiled
+}
+
+// batch is n tokens that were taken at one instant of the server, or at several that are alike to a refund.
+type batch struct{ n, at int64 }
+
+const (
+	givenBack  = -1 << 62
+	maxBatches = 16 // beyond them the oldest is forgotten
+)
 
 func newLeases(l *Limiter) *leases {
 	return &leases{limiter: l, keys: xsync.NewMap[string, *lease](), heat: make([]atomic.Uint64, heatCells)}
 }
 
 // size is the most tokens that this server may lease of a key: a capacity's eighth, divided among the servers.
-func (l *leases) size() int64 {
-	return l.limiter.rule.Load().rule.Capacity / (LeaseShare * int64(l.limiter.store.fleet.size()))
+func (l *leases) size(rule *compiled) int64 {
+	return rule.rule.Capacity / (LeaseShare * int64(l.limiter.store.fleet.size()))
 }
 
-// spend takes n tokens of key from its lease, if it has one that holds them.
-func (l *leases) spend(key string, n int64) (d ratelimit.Decision, ok bool) {
+// spend takes n tokens of key from its lease, if it has one that holds them, of that rule, and returns which.
+func (l *leases) spend(rule *compiled, key string, n int64) (d ratelimit.Decision, from *lease) {
 	held, ok := l.keys.Load(key)
 	if !ok {
-		return d, false
+		return d, nil
+	}
+	if said := held.said.Load(); said != nil && said.rule != rule {
+		if left := l.end(key, held); left > 0 {
+			kept := strings.Clone(key)
+			l.limiter.store.background.run(func() { l.giveBack(kept, held, left) })
+		}
+		return d, nil
 	}
 	left := held.left.Load()
 	for left >= n && !held.left.CompareAndSwap(left, left-n) {
@@ -75,19 +98,18 @@ func (l *leases) spend(key string, n int64) (d ratelimit.Decision, ok bool) {
 		l.refill(key, held)
 	}
 	if !ok {
-		return d, false
+		return d, nil
 	}
-	d = *held.said.Load()
+	d = held.said.Load().Decision
 	d.Remaining = min(d.Remaining+left, d.Limit)
-	return d, true
+	return d, held
 }
 
-// unspend puts back n tokens of key that were spent from its lease.
-func (l *leases) unspend(key string, n int64, d ratelimit.Decision) {
-	if held, ok := l.keys.Load(key); ok && held.add(n, l.size()) {
-		return
+// unspend puts back n tokens of key that were spent from held.
+func (l *leases) unspend(key string, held *lease, n int64, d ratelimit.Decision) {
+	if !held.add(n, l.size(l.limiter.rule.Load())) {
+		_ = l.limiter.refund(context.Background(), key, n, d.At)
 	}
-	l.limiter.refund(context.Background(), key, n, d.At)
 }
 
 // add puts n tokens into the lease, unless it was given back or would then have more than most.
@@ -108,41 +130,75 @@ func (l *leases) refill(key string, held *lease) {
 	if held.refilling.Load() || held.breaker.open() || !held.refilling.CompareAndSwap(false, true) {
 		return
 	}
-	if l.calls.Add(1) > leaseCalls || !l.limiter.store.background.start() {
-		l.calls.Add(-1) // the next spend tries again
-		held.refilling.Store(false)
-		return
-	}
-	key = strings.Clone(key)
-	go func() {
-		l.fill(key, held)
+	done := func() { // the next spend tries again
 		held.refilling.Store(false)
 		l.calls.Add(-1)
-		l.limiter.store.background.running.Done()
-	}()
+	}
+	kept := strings.Clone(key)
+	if l.calls.Add(1) > leaseCalls || !l.limiter.store.background.run(func() { l.fill(kept, held); done() }) {
+		done()
+	}
 }
 
 func (l *leases) fill(key string, held *lease) {
-	size := l.size()
+	rule := l.limiter.rule.Load()
+	size := l.size(rule)
 	held.low.Store(size / 2)
 	left := held.left.Load()
 	if left < 0 || left >= size {
 		return
 	}
-	got, said, err := l.limiter.drain(key, size-left, false)
+	got, said, err := l.limiter.drain(rule, key, size-left, false)
 	if err != nil || got == 0 {
 		return
 	}
 	l.limiter.store.counters.leasedTaken.Add(uint64(got))
-	held.said.Store(&said)
+	held.took(rule, got, said.At, size)
+	held.said.Store(&say{said, rule})
 	if !held.add(got, size) { // given back meanwhile, or tokens were unspent
-		l.giveBack(key, got, said.At)
+		l.giveBack(key, held, got)
 	}
+}
+
+// took notes that n tokens were taken at the instant at under rule, of which at most size are left together with others.
+func (h *lease) took(rule *compiled, n, at, size int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if last := len(h.batches) - 1; last >= 0 && rule.alike(h.batches[last].at, at) {
+		h.batches[last] = batch{min(h.batches[last].n+n, size), at}
+		return
+	}
+	if len(h.batches) == maxBatches {
+		h.batches = h.batches[:copy(h.batches, h.batches[1:])]
+	}
+	h.batches = append(h.batches, batch{n, at})
+}
+
+// newest returns n of the tokens taken, the last ones: the first are spent first.
+func (h *lease) newest(n int64) (some []batch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n > 0 && len(h.batches) > 0 {
+		last := &h.batches[len(h.batches)-1]
+		part := batch{min(n, last.n), last.at}
+		if some, n = append(some, part), n-part.n; part.n == last.n {
+			h.batches = h.batches[:len(h.batches)-1]
+		} else {
+			last.n -= part.n
+		}
+	}
+	switch {
+	case n > 0 && len(some) > 0: // older ones, which are forgotten
+		some[len(some)-1].n += n
+	case n > 0:
+		some = append(some, batch{n, h.said.Load().At})
+	}
+	return some
 }
 
 // called counts a call for a key, and gives it a lease if it is hot.
 func (l *leases) called(key string, b *breaker) {
-	if l.size() < 2 || !l.hot(l.limiter.outage.hash(key)) {
+	if l.size(l.limiter.rule.Load()) < 2 || !l.hot(l.limiter.outage.hash(key)) {
 		return
 	}
 	held, ok := l.keys.Load(key)
@@ -187,32 +243,60 @@ func (l *leases) look() {
 	})
 }
 
-// giveBackIdle gives back the leases that have not been used since the last look, or all of them.
+// giveBackIdle gives back the leases that have not been used since the last look, and what is more than this server's
+// part, since the fleet has grown; or all of them.
 func (l *leases) giveBackIdle(all bool) {
-	type idle struct {
+	type one struct {
 		key  string
 		held *lease
+		idle bool
 	}
-	inParallel(func(yield func(idle)) {
+	most := l.size(l.limiter.rule.Load())
+	inParallel(func(yield func(one)) {
 		l.keys.Range(func(key string, held *lease) bool {
-			if !held.used.Swap(false) || all {
-				yield(idle{key, held})
+			if idle := !held.used.Swap(false) || all; idle || held.left.Load() > most {
+				yield(one{key, held, idle})
 			}
 			return true
 		})
-	}, func(i idle) {
-		left := i.held.left.Swap(givenBack)
-		if left < 0 {
-			return
+	}, func(o one) {
+		n := int64(0)
+		if o.idle {
+			n = l.end(o.key, o.held)
+		} else {
+			n = o.held.trim(most)
 		}
-		l.keys.Delete(i.key) // after the swap, so that no second lease can be filled beside one that is still spent from
-		if left > 0 {
-			l.giveBack(i.key, left, i.held.said.Load().At)
+		if n > 0 {
+			l.giveBack(o.key, o.held, n)
 		}
 	})
 }
 
-func (l *leases) giveBack(key string, n, at int64) {
-	l.limiter.store.counters.leasedBack.Add(uint64(n))
-	l.limiter.refund(context.Background(), key, n, at)
+// end ends a lease, and returns what is left of it, which is to be given back.
+func (l *leases) end(key string, held *lease) (left int64) {
+	if left = held.left.Swap(givenBack); left >= 0 {
+		l.keys.Delete(key) // after the swap, so that no second lease can be filled beside one that is still spent from
+	}
+	return left
+}
+
+// trim takes from the lease what is above most, and returns how much that is.
+func (h *lease) trim(most int64) int64 {
+	for {
+		left := h.left.Load()
+		if left <= most {
+			return 0
+		}
+		if h.left.CompareAndSwap(left, most) {
+			return left - most
+		}
+	}
+}
+
+func (l *leases) giveBack(key string, held *lease, n int64) {
+	for _, b := range held.newest(n) {
+		if l.limiter.refund(context.Background(), key, b.n, b.at) == nil {
+			l.limiter.store.counters.leasedBack.Add(uint64(b.n))
+		}
+	}
 }

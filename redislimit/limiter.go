@@ -33,9 +33,9 @@ type Limiter struct {
 	mode   Mode
 	rule   atomic.Pointer[compiled]
 	outage outage
-	denied *denials // nil in mode Strict
-	leases *leases  // nil but in mode Lease
-	closed atomic.Bool
+	denied *denials    // nil in mode Strict
+	leases *leases     // nil but in mode Lease
+	closed atomic.Bool // it, or its store: no more is leased
 }
 
 var (
@@ -69,6 +69,7 @@ func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	l.closed.Store(s.closed)
 	s.limiters = append(slices.Clone(s.limiters), l)
 	return l, nil
 }
@@ -96,7 +97,7 @@ func (l *Limiter) SetRule(r ratelimit.Rule) error {
 		return fmt.Errorf("%w: %v in force, %v given", ratelimit.ErrAlgorithm, have, r.Algorithm)
 	}
 	c, err := compile(r)
-	if err == nil {
+	if err == nil && r != l.Rule() { // else leases and remembered refusals stay
 		l.rule.Store(c)
 	}
 	return err
@@ -122,7 +123,7 @@ func (l *Limiter) TakeContext(ctx context.Context, key string, n int64) (ratelim
 		return l.look(ctx, key, n) // it takes nothing
 	}
 	if l.leases != nil {
-		if d, ok := l.leases.spend(key, n); ok {
+		if d, from := l.leases.spend(rule, key, n); from != nil {
 			return d, nil
 		}
 	}
@@ -212,17 +213,18 @@ func (l *Limiter) serverKey(who client) string { return l.store.lead + string(wh
 // RefundAt gives back n tokens that were taken at the instant at. If the server can't be reached they are lost.
 func (l *Limiter) RefundAt(key string, n, at int64) {
 	if n > 0 && len(key) <= ratelimit.MaxKeyLen {
-		l.refund(context.Background(), key, n, at)
+		_ = l.refund(context.Background(), key, n, at)
 	}
 }
 
-func (l *Limiter) refund(ctx context.Context, key string, n, at int64) {
+func (l *Limiter) refund(ctx context.Context, key string, n, at int64) error {
 	rule, who := l.rule.Load(), l.store.client(key)
-	_, _ = l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)},
+	_, err := l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)},
 		[]string{"refund", rule.arg(n, floorMicros(at))})
 	if l.denied != nil {
 		l.denied.forget(key)
 	}
+	return err
 }
 
 // floorMicros returns ns in microseconds, rounded down.

@@ -45,7 +45,7 @@ func (l *Limiter) repay(of *share) error {
 		})
 	}, func(d debt) {
 		n := d.owed.Swap(0)
-		if _, _, err := l.drain(d.key, n, true); err != nil {
+		if _, _, err := l.drain(l.rule.Load(), d.key, n, true); err != nil {
 			d.owed.Add(n)
 			failure.Store(&err)
 		}
@@ -57,8 +57,8 @@ func (l *Limiter) repay(of *share) error {
 }
 
 // drain takes what is there of a key, at most n, and tells what is left; whatever the breaker says, if it is to close it.
-func (l *Limiter) drain(key string, n int64, closing bool) (got int64, left ratelimit.Decision, err error) {
-	rule, who := l.rule.Load(), l.store.client(key)
+func (l *Limiter) drain(rule *compiled, key string, n int64, closing bool) (got int64, left ratelimit.Decision, err error) {
+	who := l.store.client(key)
 	script, keys, args := takeScripts.of(rule), []string{l.serverKey(who)}, []string{"drain", rule.arg(min(max(n, 0), rule.rule.Capacity), 0)}
 	var reply []int64
 	if closing {

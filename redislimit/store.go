@@ -46,6 +46,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	limiters []*Limiter // copied on change
+	closed   bool
 }
 
 // New returns a store on server. The error wraps ratelimit.ErrInvalidConfig and names the field, the value and the bound.
@@ -78,7 +79,11 @@ func New(server Server, c Config) (*Store, error) {
 func (s *Store) Close() {
 	s.closing.Do(func() {
 		s.background.close()
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
 		for _, l := range s.all() {
+			l.closed.Store(true)
 			l.giveBackLeases()
 		}
 		for _, b := range s.breakers {
