@@ -64,6 +64,12 @@ var addressFields = []string{"X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", 
 // is kept, with the peer added to it; what anybody else says is dropped, because the upstream would believe it from us.
 func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.to)
+	if upgrade := r.Out.Header.Get("Upgrade"); upgrade != "" && !strings.EqualFold(upgrade, "websocket") {
+		// Within h2c, for one, are more requests, which no limit would see. A server may ignore what it is offered.
+		delete(r.Out.Header, "Upgrade")
+		delete(r.Out.Header, "Connection")
+		delete(r.Out.Header, "Http2-Settings")
+	}
 	if r.Out.Body != nil {
 		r.Out.Body = &body{ReadCloser: r.Out.Body}
 	}

@@ -134,6 +134,19 @@ func TestUpgradePassesThrough(t *testing.T) {
 	require.Equal(t, "hello\n", line)
 }
 
+// A connection that speaks HTTP again after its first request would carry others past the limits.
+func TestOnlyWebSocketsAreUpgrades(t *testing.T) {
+	url, _ := front(t, nobody, Target{URL: back(t, Echo().ServeHTTP)})
+	for _, upgrade := range []string{"h2c", "HTTP/2.0", "TLS/1.2", "websocket, h2c"} {
+		response, body := get(t, url, "Connection", "Upgrade", "Upgrade", upgrade, "HTTP2-Settings", "AAMAAABkAAQAoAAAAAIAAAAA")
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.NotContains(t, body, "Upgrade", upgrade)
+		require.NotContains(t, body, "Http2-Settings", upgrade)
+	}
+	_, body := get(t, url, "Connection", "Upgrade", "Upgrade", "WebSocket")
+	require.Contains(t, body, "Upgrade: WebSocket")
+}
+
 // A body that breaks off is its client's fault. A 502 would blame the upstream, and give the tokens back where a rule says
 // so of 5xx.
 func TestBodyThatBreaks(t *testing.T) {
