@@ -86,9 +86,45 @@ func TestCluster(t *testing.T) {
 			assert.EqualValues(t, 1, c.Limiter.Peek(c.Key, 0).Remaining, "what the first had taken is given back")
 		}
 	})
+	t.Run("a slot moves with some of a client's rules", func(t *testing.T) { moveSome(t, s, cluster) })
 	t.Run("a slot moves under load", func(t *testing.T) { moveUnderLoad(t, s, cluster) })
 	assert.Zero(t, s.Stats().Failures, "CROSSSLOT and the like")
 	t.Run("a node is lost", func(t *testing.T) { loseNode(t, cluster, keys) })
+}
+
+// While a slot moves, a node has some of a client's keys: those not moved yet, not those that don't exist. Each transaction is
+// decided all the same, all or none.
+func moveSome(t *testing.T, s *Store, cluster *redistest.Cluster) {
+	const client = "with several rules"
+	var claims []ratelimit.Claim
+	for i := range 3 {
+		l, err := s.Limiter("some"+strconv.Itoa(i), ratelimit.PerDay(1).Burst(int64(10-2*i)), Strict)
+		require.NoError(t, err)
+		claims = append(claims, ratelimit.Claim{Limiter: l, Key: client, N: 2})
+	}
+	first := claims[0].Limiter.(*Limiter)
+	require.True(t, first.Take(client, 1).Allowed)
+	who := s.client(client)
+	slot := slotOf(who.tag[:])
+	from := cluster.Node(slot)
+	to := (from + 1) % len(cluster.Nodes)
+	before := s.Stats()
+	cluster.BeginMove(t, slot, to)
+	assert.True(t, ratelimitAllows(claims), "the second and third don't exist yet")
+	cluster.MoveKey(t, slot, to, first.serverKey(who))
+	assert.True(t, ratelimitAllows(claims))
+	require.True(t, claims[2].Limiter.Take(client, 2).Allowed)
+	d, binding := ratelimit.TakeAll(claims)
+	assert.False(t, d.Allowed)
+	assert.Equal(t, 2, binding, "it has none left")
+	for i, left := range []int64{5, 4, 0} {
+		assert.Equal(t, left, claims[i].Decision.Remaining)
+		assert.Equal(t, left, claims[i].Limiter.Peek(client, 0).Remaining)
+	}
+	cluster.EndMove(t, slot, to)
+	after := s.Stats()
+	assert.Equal(t, before.ErrorAllowed+before.ErrorDenied, after.ErrorAllowed+after.ErrorDenied)
+	assert.Equal(t, before.Failures, after.Failures)
 }
 
 // Of a limit whose slot moves to another node while all ask for it, exactly the burst is admitted, and nobody is failed.

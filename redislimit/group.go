@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"errors"
 
 	"github.com/casgate/ratelimit"
 )
@@ -72,22 +73,37 @@ func (s *Store) takeUnleased(claims []ratelimit.Claim) bool {
 
 // takeCalls takes claims in as few calls as can be.
 func (s *Store) takeCalls(claims []ratelimit.Claim) bool {
+	without := make([]*breaker, len(claims)) // the breakers of those that the outage policy has allowed
 	for start := 0; start < len(claims); {
 		end := start + 1
 		for end < len(claims) && s.together(claims[start:end], claims[end]) {
 			end++
 		}
-		if !s.takeCall(claims[start:end]) {
-			for i := range start {
-				c := &claims[i]
-				c.Limiter.RefundAt(c.Key, c.N, c.Decision.At)
-				c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
-			}
+		taken, err := s.takeCall(claims[start:end], without[start:end])
+		if errors.Is(err, ErrMoving) { // one by one: a call for one key is led to its node
+			end = start + 1
+			taken, _ = s.takeCall(claims[start:end], without[start:end])
+		}
+		if !taken {
+			giveBack(claims[:start], without)
 			return false
 		}
 		start = end
 	}
 	return true
+}
+
+// giveBack undoes what claims have taken: of the server, or of the shares that the outage policy decided by.
+func giveBack(claims []ratelimit.Claim, without []*breaker) {
+	for i := range claims {
+		c := &claims[i]
+		if b := without[i]; b != nil {
+			c.Limiter.(*Limiter).outage.undo(b, c.Key, c.N, c.Decision.At)
+		} else {
+			c.Limiter.RefundAt(c.Key, c.N, c.Decision.At)
+		}
+		c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
+	}
 }
 
 // together reports whether next may be in one call with claims: on a Cluster, where another client's key may be on
@@ -104,8 +120,9 @@ func (s *Store) together(claims []ratelimit.Claim, next ratelimit.Claim) bool {
 	return true
 }
 
-// takeCall takes claims in one call, or none of them.
-func (s *Store) takeCall(claims []ratelimit.Claim) bool {
+// takeCall takes claims in one call, or none of them. Where the outage policy has allowed them, it sets without. ErrMoving
+// means that nothing is decided yet.
+func (s *Store) takeCall(claims []ratelimit.Claim, without []*breaker) (taken bool, err error) {
 	keys, args, rules := make([]string, len(claims)), make([]string, 1, 1+len(claims)), make([]*compiled, len(claims))
 	args[0] = "take"
 	clients := make([]client, len(claims))
@@ -116,8 +133,11 @@ func (s *Store) takeCall(claims []ratelimit.Claim) bool {
 		args = append(args, rules[i].arg(c.N, 0))
 	}
 	reply, err := s.eval(context.Background(), clients[0].breaker, takeScripts.of(rules...), keys, args)
-	if err != nil {
-		return s.decideWithout(claims, clients)
+	switch {
+	case errors.Is(err, ErrMoving) && len(claims) > 1:
+		return false, err
+	case err != nil:
+		return s.decideWithout(claims, clients, without), nil
 	}
 	all := true
 	for i := range claims {
@@ -129,23 +149,20 @@ func (s *Store) takeCall(claims []ratelimit.Claim) bool {
 			c.Limiter.(*Limiter).learn(rules[i], clients[i], c.Key, c.N, c.Decision)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // decideWithout is the outage policy's answer to a group: all or none, too.
-func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client) bool {
+func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client, without []*breaker) bool {
 	for i := range claims {
 		c := &claims[i]
 		one := c.Limiter.(*Limiter)
 		c.Decision = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true)
 		if !c.Decision.Allowed {
-			for j := range i {
-				taken := &claims[j]
-				taken.Limiter.(*Limiter).outage.undo(clients[j].breaker, taken.Key, taken.N, taken.Decision.At)
-				taken.Decision.Remaining = min(taken.Decision.Remaining+taken.N, taken.Decision.Limit)
-			}
+			giveBack(claims[:i], without)
 			return false
 		}
+		without[i] = clients[i].breaker
 	}
 	return true
 }

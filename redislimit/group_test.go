@@ -1,12 +1,17 @@
 package redislimit
 
 import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/casgate/ratelimit"
+	"github.com/casgate/ratelimit/limittest"
 	"github.com/casgate/ratelimit/redislimit/redistest"
 )
 
@@ -52,6 +57,47 @@ func TestTransactionsUseLeasesAndRememberedRefusals(t *testing.T) {
 func ratelimitAllows(claims []ratelimit.Claim) bool {
 	d, _ := ratelimit.TakeAll(claims)
 	return d.Allowed
+}
+
+// partly is a server of which the part behind one breaker is gone.
+type partly struct {
+	Server
+	gone func(tag string) bool
+}
+
+func (p *partly) Eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
+	if _, tag, _ := strings.Cut(keys[0], "{"); p.gone != nil && p.gone(tag[:2*tagBytes]) {
+		return nil, errors.New("gone")
+	}
+	return p.Server.Eval(ctx, script, keys, args)
+}
+
+// Where one client's node is gone and another's refuses, nothing of the first one's share is taken, or owed.
+func TestTransactionsWithANodeThatIsGone(t *testing.T) {
+	server := &partly{Server: dial(t, redistest.Start(t).Addr)}
+	s := newStore(t, server, Config{Servers: 1, Cluster: true, Clock: new(limittest.ManualClock)})
+	l, err := s.Limiter("rule", ratelimit.PerHour(1).Burst(10), Strict)
+	require.NoError(t, err)
+	lost, other := "k", "k"
+	for i := 0; s.client(lost).breaker == s.client(other).breaker; i++ {
+		other = strconv.Itoa(i)
+	}
+	require.True(t, l.Take(lost, 1).Allowed)
+	require.True(t, l.Take(other, 10).Allowed)
+	gone := s.client(lost).breaker
+	server.gone = func(tag string) bool { return s.breakers[slotOf([]byte(tag))/slotsPerBreaker] == gone }
+	for range 2 * breakerFailures {
+		claims := []ratelimit.Claim{{Limiter: l, Key: lost, N: 2}, {Limiter: l, Key: other, N: 1}}
+		d, binding := ratelimit.TakeAll(claims)
+		require.False(t, d.Allowed)
+		assert.Equal(t, 1, binding)
+		assert.EqualValues(t, 9, claims[0].Decision.Remaining)
+	}
+	require.True(t, gone.open())
+	assert.EqualValues(t, 9, l.Peek(lost, 0).Remaining)
+	owed, ok := l.outage.shares[gone.index].Load().keys.Load(lost)
+	require.True(t, ok)
+	assert.Zero(t, owed.Load())
 }
 
 // In an outage transactions are all or none, too, and what is undone isn't owed.

@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/rueidis"
 )
@@ -41,5 +42,9 @@ func (s rueidisServer) eval(ctx context.Context, script *Script, keys, args []st
 	if err, ok := rueidis.IsRedisErr(result.Error()); ok && err.IsNoScript() { // a restart or SCRIPT FLUSH forgets scripts
 		result = s.client.Do(ctx, b.Eval().Script(script.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 	}
-	return result.AsIntSlice()
+	integers, err := result.AsIntSlice()
+	if answer, ok := rueidis.IsRedisErr(err); ok && answer.IsTryAgain() {
+		err = fmt.Errorf("%w: %w", ErrMoving, err)
+	}
+	return integers, err
 }

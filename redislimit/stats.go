@@ -35,7 +35,7 @@ type counters struct {
 func (c *counters) called(err error) {
 	c.calls.Add(1)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, ErrMoving):
 	case errors.Is(err, context.DeadlineExceeded):
 		c.timeouts.Add(1)
 	default:

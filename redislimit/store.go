@@ -21,12 +21,17 @@ import (
 // Server runs scripts: the one thing that a Store needs of a Redis client. It must be safe for concurrent use, send to
 // primaries only, give up when ctx does, and not retry.
 type Server interface {
-	// Eval runs the script by EVALSHA, or by EVAL where the server doesn't know it, and returns its reply, integers.
+	// Eval runs the script by EVALSHA, or by EVAL where the server doesn't know it, and returns its reply, integers. Where
+	// a Cluster answers TRYAGAIN, the error wraps ErrMoving.
 	Eval(ctx context.Context, script *Script, keys, args []string) ([]int64, error)
 }
 
 // ErrOpen is the error of a decision that didn't ask the server because it hadn't been answering.
 var ErrOpen = errors.New("redislimit: the server is not being asked: it did not answer")
+
+// ErrMoving is the error of a Server whose Cluster is moving a slot (TRYAGAIN): a call for several keys can't be answered
+// until they are on one node. The Store asks for each key alone then.
+var ErrMoving = errors.New("redislimit: the keys' slot is moving")
 
 // Store is one Redis, single, Sentinel or Cluster, that limiters keep their state in.
 type Store struct {
@@ -146,7 +151,7 @@ func (s *Store) eval(ctx context.Context, b *breaker, script *Script, keys, args
 	}
 	reply, err := s.call(ctx, script, keys, args)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, ErrMoving): // an answer
 		b.succeeded()
 	case ctx.Err() != nil: // the caller gave up; that says nothing of the server
 	default:

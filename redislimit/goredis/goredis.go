@@ -28,6 +28,9 @@ func (s server) Eval(ctx context.Context, script *redislimit.Script, keys, args 
 		reply = s.client.Eval(ctx, script.Source, keys, values...)
 	}
 	integers, err := reply.Int64Slice()
+	if redis.HasErrorPrefix(err, "TRYAGAIN") {
+		return nil, fmt.Errorf("goredis: %w: %w", redislimit.ErrMoving, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("goredis: %w", err)
 	}
