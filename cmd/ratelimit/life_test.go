@@ -171,6 +171,19 @@ func TestProxyOnUnixSocket(t *testing.T) {
 	require.True(t, os.IsNotExist(err), "it takes its socket with it")
 }
 
+// Nobody on a socket has an address, which is said where nobody is trusted to tell one.
+func TestUnixSocketWithoutTrust(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		args := []string{"proxy", "--limit", "1/minute", "--listen", "unix:" + filepath.Join(t.TempDir(), "proxy.sock")}
+		if trusted {
+			args = append(args, "--trusted-proxy", "unix")
+		}
+		p := start(t, nil, args...)
+		p.end()
+		require.Equal(t, !trusted, strings.Contains(p.err.String(), "who connects to a unix socket has no address"))
+	}
+}
+
 func TestDrainAndGraceFlags(t *testing.T) {
 	c := spawn(t, "proxy", "--limit", "10/s", "--drain", "1ms", "--grace", "1s")
 	require.Equal(t, exitDone, c.terminate(t))

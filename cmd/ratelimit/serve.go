@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -55,6 +57,10 @@ func (f *serveFlags) serve(command *cobra.Command, clock ratelimit.Clock,
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(c.Listen, onSocket) && !slices.Contains(file.Proxies.Trusted, "unix") {
+		log.Warn("who connects to a unix socket has no address, so that rules by ip refuse it",
+			"hint", "trust the proxy there to name its clients: --trusted-proxy unix, or unix in proxies.trusted")
+	}
 	s := &service.Service{
 		Listen:     c.Listen,
 		Handler:    a.handler,
@@ -97,6 +103,9 @@ func (f *serveFlags) serve(command *cobra.Command, clock ratelimit.Clock,
 	}
 	return s.Run(command.Context())
 }
+
+// onSocket reports whether an address is a Unix socket's path.
+func onSocket(address string) bool { return strings.HasPrefix(address, "unix:") }
 
 // follow returns what keeps the limits, and by apply the app, in step with the file.
 func (f *serveFlags) follow(command *cobra.Command, started settings.Server, l *limits.Limits,

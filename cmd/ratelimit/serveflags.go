@@ -42,7 +42,7 @@ func (f *serveFlags) add(command *cobra.Command, listen string) {
 	flags.StringSliceVar(&f.listen, "listen", []string{listen}, "`ADDRESS`: host:port, unix:/path/to.sock, systemd:NAME; may be repeated")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:9090", "`ADDRESS` of the status page, /metrics, /healthz and /readyz; off for none")
 	flags.StringVar(&f.adminTokenFile, "admin-token-file", "", "a `FILE` with the token that the admin address wants; needed off loopback")
-	flags.StringSliceVar(&f.trusted, "trusted-proxy", nil, "a `PREFIX` whose X-Forwarded-For is believed: 10.0.0.0/8, loopback, private")
+	flags.StringSliceVar(&f.trusted, "trusted-proxy", nil, "a `PREFIX` whose X-Forwarded-For is believed: 10.0.0.0/8, loopback, private, unix")
 	flags.StringVar(&f.redis, "redis", "", "`URL` of the Redis that the limits are shared over: redis://[user:password@]host:port[/db]")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate to serve TLS with")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "a PEM `FILE` with its key")
