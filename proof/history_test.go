@@ -87,7 +87,7 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 
 func describe(in, out any) string {
 	i, o := in.(input), out.(output)
-	name := [...]string{"take", "peek", "refund", "reset"}[i.kind]
+	name := [...]string{"take", "peek", "refund", "reset", "change"}[i.kind]
 	return fmt.Sprintf("%s(%s, %d) at %d: %v, %d left", name, i.key, i.n, o.at, o.allowed, o.remaining)
 }
 
