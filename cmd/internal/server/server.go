@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -61,13 +63,25 @@ func New(c Config) *Server {
 		IdleTimeout:       c.Idle,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnState:         s.count,
-		ErrorLog:          slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          log.New(complaints{c.Log}, "", 0),
 		Protocols:         new(http.Protocols),
 	}
 	s.http.Protocols.SetHTTP1(true)
 	s.http.Protocols.SetHTTP2(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// complaints are what net/http logs: of clients, mostly, which say nothing of this server; but of its own panics, too.
+type complaints struct{ log *slog.Logger }
+
+func (c complaints) Write(p []byte) (int, error) {
+	level := slog.LevelDebug
+	if bytes.HasPrefix(p, []byte("http: panic serving")) || bytes.HasPrefix(p, []byte("http2: panic serving")) {
+		level = slog.LevelError
+	}
+	c.log.Log(context.Background(), level, string(bytes.TrimSpace(p)))
+	return len(p), nil
 }
 
 // Grace returns how long requests under way have at the end.

@@ -20,7 +20,9 @@ import (
 // serve starts a server for h on a port of its own.
 func serve(t *testing.T, c Config) (s *Server, address string) {
 	t.Helper()
-	c.Log = slog.New(slog.DiscardHandler)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	s = New(c)
 	l, err := Listen("127.0.0.1:0")
 	require.NoError(t, err)
@@ -33,6 +35,25 @@ func serve(t *testing.T, c Config) (s *Server, address string) {
 		require.NoError(t, <-done)
 	})
 	return s, l.Addr().String()
+}
+
+// lines is a writer to a channel.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
+
+// What net/http has to say of clients is for debugging. A panic is ours, and is told whatever the log's level.
+func TestPanicsAreLogged(t *testing.T) {
+	log := make(lines, 9)
+	_, address := serve(t, Config{
+		Log:     slog.New(slog.NewTextHandler(log, nil)),
+		Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("at the handler's own fault") }),
+	})
+	_, err := http.Get("http://" + address)
+	require.Error(t, err)
+	line := <-log
+	require.Contains(t, line, "level=ERROR")
+	require.Contains(t, line, "at the handler's own fault")
 }
 
 // Clients that keep their connections, and are never told to close one after they have sent a request on it.
