@@ -54,6 +54,8 @@ func TestDialRefusesWhatIsWrong(t *testing.T) {
 	assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig)
 	_, err = New((*scripted)(nil), Config{})
 	assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig)
+	_, err = New(Rueidis(nil), Config{})
+	assert.ErrorIs(t, err, ratelimit.ErrInvalidConfig)
 	for _, c := range []Config{{Prefix: "a{b"}, {Budget: -1}, {OnError: 3}, {Servers: -1}, {Servers: MaxServers + 1}, {LocalKeys: -1},
 		{Clock: (*ratelimit.CoarseClock)(nil)}} {
 		_, err := New(&scripted{}, c)

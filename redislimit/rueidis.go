@@ -7,9 +7,14 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Rueidis returns the server that a rueidis client talks to. The client should be made with DisableCache and
+// Rueidis returns the server that a rueidis client talks to; nil if client is. The client should be made with DisableCache and
 // DisableRetry; see Dial, which does so.
-func Rueidis(client rueidis.Client) Server { return rueidisServer{client} }
+func Rueidis(client rueidis.Client) Server {
+	if isNil(client) {
+		return nil
+	}
+	return rueidisServer{client}
+}
 
 type rueidisServer struct{ client rueidis.Client }
 
