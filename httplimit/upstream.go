@@ -10,6 +10,9 @@ import (
 // In the response that the client gets, the filter's X-RateLimit-* and RateLimit-Limit, -Remaining and -Reset stand
 // instead of the server's, and its items of RateLimit and RateLimit-Policy, which are lists, before the server's. So it is
 // in the response that switches protocols, to WebSocket say. Where the filter writes none, the server's are left alone.
+//
+// What goes through a connection after a switch is no request to the filter. A proxy should pass on upgrades to WebSocket
+// alone: within h2c there are more requests, and a ReverseProxy by itself offers it to the server if a client says so.
 func (f *Filter) WrapProxy(next http.Handler) http.Handler {
 	return &handler{filter: f, next: next, proxy: true}
 }
