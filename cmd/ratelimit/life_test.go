@@ -171,6 +171,19 @@ func TestProxyOnUnixSocket(t *testing.T) {
 	require.True(t, os.IsNotExist(err), "it takes its socket with it")
 }
 
+// Rules from stdin can't be read again: they are neither looked for as a file, nor lost when a reload is asked for.
+func TestRulesFromStdin(t *testing.T) {
+	c := prepare("run", "proxy", "--config", "-", "--listen", "127.0.0.1:0", "--admin", "off")
+	c.cmd.Stdin = strings.NewReader("rules:\n- {name: a, key: ip, limit: 1/minute}\n")
+	c.start(t)
+	require.NoError(t, c.cmd.Process.Signal(syscall.SIGHUP))
+	_, ok := c.err.wait("level=(WARN|ERROR).*")
+	require.True(t, ok)
+	require.Contains(t, c.err.String(), "came from stdin")
+	require.Equal(t, exitDone, c.terminate(t))
+	require.NotContains(t, c.err.String(), "no such file")
+}
+
 // Nobody on a socket has an address, which is said where nobody is trusted to tell one.
 func TestUnixSocketWithoutTrust(t *testing.T) {
 	for _, trusted := range []bool{false, true} {

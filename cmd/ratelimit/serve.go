@@ -98,10 +98,25 @@ func (f *serveFlags) serve(command *cobra.Command, clock ratelimit.Clock,
 		hangups := make(chan os.Signal, 1)
 		signal.Notify(hangups, syscall.SIGHUP) // before anybody knows that the process is up, because it would end it
 		defer signal.Stop(hangups)
-		follower := f.follow(command, c, l, a.apply, log)
-		s.Background = append(s.Background, func(ctx context.Context) { follower.Run(ctx, hangups) })
+		run := f.follow(command, c, l, a.apply, log).Run
+		if f.config == "-" {
+			run = func(ctx context.Context, reload <-chan os.Signal) { refuseReloads(ctx, reload, log) }
+		}
+		s.Background = append(s.Background, func(ctx context.Context) { run(ctx, hangups) })
 	}
 	return s.Run(command.Context())
+}
+
+// refuseReloads says, each time that a reload is asked for, that stdin can't be read again.
+func refuseReloads(ctx context.Context, reload <-chan os.Signal, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reload:
+			log.Warn("the rules came from stdin, which can't be read again: the old ones stand")
+		}
+	}
 }
 
 // onSocket reports whether an address is a Unix socket's path.
