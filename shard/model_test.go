@@ -31,6 +31,11 @@ var models = []struct {
 		faults: []string{"MOVE PASSUNDECIDED", "CARRY UNCLAIMED", "CARRY OVERWRITE"},
 	},
 	{file: "merge.pml", runs: []string{""}, faults: []string{"SKIPJOIN", "TWOHEIRS"}},
+	{
+		file:   "directory.pml",
+		runs:   []string{"LOOK MERGE SPLIT", "SPLIT WALK", "LOOK SURFACE WALK", "MERGE SPLIT WALK", "MERGE SURFACE WALK"},
+		faults: []string{"MERGE SPLIT RELOAD", "SURFACE WALK PASSBY", "SURFACE WALK UNTOLD", "SPLIT WALK NORECHECK", "MERGE SPLIT SHALLOW"},
+	},
 	{file: "places.pml", runs: []string{""}, faults: []string{"LATE", "FREED", "EARLY"}},
 	{file: "idle.pml", runs: []string{""}, faults: []string{"ONEBOUND", "LOWERFIRST"}},
 }
@@ -44,7 +49,7 @@ func TestModels(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		t.Skip("half a minute of search")
+		t.Skip("a minute of search")
 	}
 	for _, m := range models {
 		source, err := filepath.Abs(filepath.Join("testdata", "models", m.file))
