@@ -22,7 +22,8 @@ type Decision struct {
 	// Remaining is the number of whole tokens left after this decision; 0 to Limit.
 	Remaining int64
 	// RetryAfter is 0 when allowed. When refused, it is exact: the same request is refused one nanosecond earlier and
-	// allowed then, if nobody else takes in between. Never if it can't ever be.
+	// allowed then, if nobody else takes in between. Never if it can't ever be. Of a new key that is refused because MaxKeys
+	// are held it is only the time of one token (DenyNewKeys).
 	RetryAfter time.Duration
 	// ResetAfter is the time until the key is as if never seen. Token bucket: full. Fixed window: the window's end.
 	// Sliding counter: both counts gone. Sliding log: the newest entry gone.

@@ -1,5 +1,6 @@
 // Package ratelimit decides, for millions of clients, whether a request may go ahead now. It is made for hot paths: a
-// decision on a known key takes no lock, allocates nothing and writes one word; a refusal writes nothing at all.
+// decision on a known key takes no lock, allocates nothing (but for a sliding log that grows) and writes one word; a refusal
+// writes nothing but the time, once a millisecond at most.
 //
 //	limiter, err := ratelimit.New(ratelimit.PerMinute(100).Burst(20), ratelimit.Config{})
 //	...

@@ -262,7 +262,9 @@ func (l *Log) Peek(p *LogParams, word uint64, at, n int64) (LogOutcome, LogVerdi
 }
 
 // Refund takes n requests off the entries of the instant at, an outcome's At. It does
-// nothing to any other, and nothing if they are out of the window.
+// nothing to any other, and nothing if they are out of the window. Entries that were
+// recorded under a rule of coarser units (CompileLog) are at the end of theirs, where
+// only its own last ns finds them.
 func (l *Log) Refund(p *LogParams, word uint64, n, at int64) LogVerdict {
 	c := change{refund: n, at: at}
 	for {
