@@ -155,6 +155,7 @@ func (l *SlidingWindowLogLimiter) peekAt(key string, n, now int64) Decision {
 		limit := l.rule.Load().Capacity
 		return Decision{Limit: limit, Remaining: limit, RetryAfter: Never, At: now}
 	}
+	var gone uint64 // a word that no log is behind any more
 	for {
 		word, p, at := l.locate(key, now)
 		limit := p.Capacity()
@@ -167,6 +168,10 @@ func (l *SlidingWindowLogLimiter) peekAt(key string, n, now int64) Decision {
 		case window.LogStale:
 			continue
 		case window.LogGone:
+			if word != gone { // ask again: the instant must come after that was seen
+				gone = word
+				continue
+			}
 			o, v = p.Fresh(at, ask), window.LogAllowed
 		}
 		if n != ask {
