@@ -86,6 +86,7 @@ func TestCluster(t *testing.T) {
 			assert.EqualValues(t, 1, c.Limiter.Peek(c.Key, 0).Remaining, "what the first had taken is given back")
 		}
 	})
+	t.Run("through a client", func(t *testing.T) { storeOfAClient(t, cluster) })
 	t.Run("a slot moves with some of a client's rules", func(t *testing.T) { moveSome(t, s, cluster) })
 	t.Run("a slot moves under load", func(t *testing.T) { moveUnderLoad(t, s, cluster) })
 	assert.Zero(t, s.Stats().Failures, "CROSSSLOT and the like")
@@ -125,6 +126,20 @@ func moveSome(t *testing.T, s *Store, cluster *redistest.Cluster) {
 	after := s.Stats()
 	assert.Equal(t, before.ErrorAllowed+before.ErrorDenied, after.ErrorAllowed+after.ErrorDenied)
 	assert.Equal(t, before.Failures, after.Failures)
+}
+
+// A store on a client of a Cluster, whatever Config.Cluster says, asks each client's node.
+func storeOfAClient(t *testing.T, cluster *redistest.Cluster) {
+	s := newStore(t, dial(t, cluster.Nodes[0].Addr), Config{Servers: 1, OnError: Closed})
+	l, err := s.Limiter("rule", ratelimit.PerDay(1).Burst(3), Strict)
+	require.NoError(t, err)
+	var claims []ratelimit.Claim
+	for i := range 20 {
+		claims = append(claims, ratelimit.Claim{Limiter: l, Key: strconv.Itoa(i), N: 2})
+	}
+	assert.True(t, ratelimitAllows(claims))
+	assert.False(t, ratelimitAllows(claims))
+	assert.Zero(t, s.Stats().Failures)
 }
 
 // Of a limit whose slot moves to another node while all ask for it, exactly the burst is admitted, and nobody is failed.

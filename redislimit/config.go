@@ -31,7 +31,7 @@ type Config struct {
 	// server are on the server's clock.
 	Clock ratelimit.Clock
 	// Cluster says that the server is a Redis Cluster, where keys of different clients are on different nodes. Dial finds out by
-	// itself, unless the server does not answer then.
+	// itself, unless the server does not answer then; clients of Rueidis and goredis know.
 	Cluster bool
 	// Log gets a warning when the server doesn't answer, at most one a second. Default slog.Default().
 	Log *slog.Logger

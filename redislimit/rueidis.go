@@ -18,6 +18,9 @@ func Rueidis(client rueidis.Client) Server {
 
 type rueidisServer struct{ client rueidis.Client }
 
+// Cluster reports whether the client is a Cluster's.
+func (s rueidisServer) Cluster() bool { return s.client.Mode() == rueidis.ClientModeCluster }
+
 type answer struct {
 	integers []int64
 	err      error

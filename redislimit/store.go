@@ -19,7 +19,8 @@ import (
 )
 
 // Server runs scripts: the one thing that a Store needs of a Redis client. It must be safe for concurrent use, send to
-// primaries only, give up when ctx does, and not retry.
+// primaries only, give up when ctx does, and not retry. If it also has a method Cluster() bool, that can say true instead of
+// Config.Cluster, before the first call.
 type Server interface {
 	// Eval runs the script by EVALSHA, or by EVAL where the server doesn't know it, and returns its reply, integers. Where
 	// a Cluster answers TRYAGAIN, the error wraps ErrMoving.
@@ -62,6 +63,9 @@ func New(server Server, c Config) (*Store, error) {
 	}
 	if err := c.complete(); err != nil {
 		return nil, err
+	}
+	if it, ok := server.(interface{ Cluster() bool }); ok && it.Cluster() {
+		c.Cluster = true
 	}
 	s := &Store{server: server, config: c, lead: c.Prefix + ":{"}
 	s.config.Secret = bytes.Clone(c.Secret)

@@ -34,6 +34,12 @@ func (once) NoRetry() bool { return true }
 
 type server struct{ client redis.Scripter }
 
+// Cluster reports whether the client is a Cluster's.
+func (s server) Cluster() bool {
+	_, is := s.client.(*redis.ClusterClient)
+	return is
+}
+
 // Eval runs script by its SHA-1, or by its source where the server doesn't know it.
 func (s server) Eval(ctx context.Context, script *redislimit.Script, keys, args []string) ([]int64, error) {
 	values := make([]any, len(args))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -155,7 +156,7 @@ func TestSlotsMove(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{cluster.Nodes[0].Addr}})
 	defer client.Close()
-	store, err := redislimit.New(goredis.Server(client), redislimit.Config{Servers: 1, Budget: time.Minute, OnError: redislimit.Closed, Cluster: true})
+	store, err := redislimit.New(goredis.Server(client), redislimit.Config{Servers: 1, Budget: time.Minute, OnError: redislimit.Closed})
 	require.NoError(t, err)
 	defer store.Close()
 	var claims []ratelimit.Claim
@@ -163,6 +164,13 @@ func TestSlotsMove(t *testing.T) {
 		limiter, err := store.Limiter("rule"+strconv.Itoa(i), ratelimit.PerDay(1).Burst(10), redislimit.Strict)
 		require.NoError(t, err)
 		claims = append(claims, ratelimit.Claim{Limiter: limiter, Key: "client", N: 1})
+	}
+	others := slices.Clone(claims)
+	others[0].Key, others[1].Key = "another", "a third"
+	d, _ := ratelimit.TakeAll(others)
+	assert.True(t, d.Allowed, "clients of different nodes")
+	for _, node := range cluster.Nodes {
+		node.Command(t, "FLUSHALL")
 	}
 	require.True(t, claims[0].Limiter.TryAcquire("client"))
 	var slot atomic.Int64
