@@ -137,7 +137,7 @@ func (s *Store) takeCall(claims []ratelimit.Claim, without []*breaker) (taken bo
 	case errors.Is(err, ErrMoving) && len(claims) > 1:
 		return false, err
 	case err != nil:
-		return s.decideWithout(claims, clients, without), nil
+		return s.decideWithout(claims, clients, without, err), nil
 	}
 	all := true
 	for i := range claims {
@@ -153,11 +153,11 @@ func (s *Store) takeCall(claims []ratelimit.Claim, without []*breaker) (taken bo
 }
 
 // decideWithout is the outage policy's answer to a group: all or none, too.
-func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client, without []*breaker) bool {
+func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client, without []*breaker, err error) bool {
 	for i := range claims {
 		c := &claims[i]
 		one := c.Limiter.(*Limiter)
-		c.Decision = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true)
+		c.Decision = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true, err)
 		if !c.Decision.Allowed {
 			giveBack(claims[:i], without)
 			return false

@@ -172,13 +172,12 @@ func (l *Limiter) look(ctx context.Context, key string, n int64) (ratelimit.Deci
 func (l *Limiter) ask(ctx context.Context, op string, rule *compiled, key string, n int64) (ratelimit.Decision, error) {
 	take := op == "take"
 	if b := l.store.breakers[0]; len(l.store.breakers) == 1 && b.open() { // before the key is hashed, which costs more than all the rest
-		l.store.counters.open.Add(1)
-		return l.outage.decide(rule, b, key, n, take), ErrOpen
+		return l.outage.decide(rule, b, key, n, take, ErrOpen), ErrOpen
 	}
 	who := l.store.client(key)
 	reply, err := l.store.eval(ctx, who.breaker, takeScripts.of(rule), []string{l.serverKey(who)}, []string{op, rule.arg(n, 0)})
 	if err != nil {
-		return l.outage.decide(rule, who.breaker, key, n, take), err
+		return l.outage.decide(rule, who.breaker, key, n, take, err), err
 	}
 	d := rule.decide(reply, n)
 	if take {

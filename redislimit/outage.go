@@ -63,8 +63,11 @@ type started struct {
 func (o *outage) hash(key string) uint64 { return o.store.known.hash(key, o.salt) }
 
 // decide is the policy's answer to n tokens, 0 to its capacity, of a client's key under rule. Unless it takes, it tells
-// what it would answer.
-func (o *outage) decide(rule *compiled, b *breaker, key string, n int64, take bool) ratelimit.Decision {
+// what it would answer. err is why the server doesn't decide.
+func (o *outage) decide(rule *compiled, b *breaker, key string, n int64, take bool, err error) ratelimit.Decision {
+	if err == ErrOpen {
+		o.store.counters.open.Add(1)
+	}
 	d := o.answer(rule, b, key, n, take)
 	if d.Allowed {
 		o.store.counters.errorAllowed.Add(1)

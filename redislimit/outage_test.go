@@ -50,6 +50,7 @@ func TestPoliciesWhenTheServerIsKilled(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.allowed, allowed)
+			l.RefundAt("k", 1, 0) // no decision
 			stats := s.Stats()
 			assert.EqualValues(t, 20, stats.NotAsked)
 			assert.EqualValues(t, 20+breakerFailures, stats.ErrorAllowed+stats.ErrorDenied, "each decision is counted")
@@ -171,6 +172,7 @@ func TestCallersOwnDeadlineIsNotTheServersFault(t *testing.T) {
 		require.Error(t, err)
 	}
 	assert.False(t, s.Stats().BreakerOpen)
+	assert.Zero(t, s.Stats().Failures+s.Stats().Timeouts)
 }
 
 // A node that is back settles and forgets what was decided without it, not what is decided without others.

@@ -31,11 +31,11 @@ type counters struct {
 	leasedTaken, leasedBack               atomic.Uint64
 }
 
-// called counts one call to the server.
-func (c *counters) called(err error) {
+// called counts one call to the server. One that its caller gave up is no failure of the server.
+func (c *counters) called(err error, gaveUp bool) {
 	c.calls.Add(1)
 	switch {
-	case err == nil, errors.Is(err, ErrMoving):
+	case err == nil, gaveUp, errors.Is(err, ErrMoving):
 	case errors.Is(err, context.DeadlineExceeded):
 		c.timeouts.Add(1)
 	default:

@@ -150,7 +150,6 @@ func (s *Store) client(key string) client {
 // eval runs the script on the keys of one or more rules, within the budget, if b lets it.
 func (s *Store) eval(ctx context.Context, b *breaker, script *Script, keys, args []string) ([]int64, error) {
 	if b.open() {
-		s.counters.open.Add(1)
 		return nil, ErrOpen
 	}
 	reply, err := s.call(ctx, script, keys, args)
@@ -169,15 +168,15 @@ func (s *Store) eval(ctx context.Context, b *breaker, script *Script, keys, args
 }
 
 // call runs the script within the budget, whatever the breaker says.
-func (s *Store) call(ctx context.Context, script *Script, keys, args []string) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.Budget)
+func (s *Store) call(caller context.Context, script *Script, keys, args []string) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(caller, s.config.Budget)
 	defer cancel()
 	start := s.config.Clock.NanoTime()
 	reply, err := s.server.Eval(ctx, script, keys, args)
 	if err == nil && len(reply) != replyLen*len(keys) {
 		err = fmt.Errorf("%w: %d integers for %d rules", errReply, len(reply), len(keys))
 	}
-	s.counters.called(err)
+	s.counters.called(err, caller.Err() != nil)
 	if s.config.Observe != nil {
 		s.config.Observe(time.Duration(s.config.Clock.NanoTime()-start), err)
 	}
