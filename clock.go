@@ -64,7 +64,7 @@ func NewCoarseClock(resolution time.Duration) *CoarseClock {
 	return c
 }
 
-// NanoTime returns the cached time. After Close it stands still.
+// NanoTime returns the cached time. After Close it stands still, once a refresh that was under way has ended.
 func (t *cachedTime) NanoTime() int64 { return t.now.Load() }
 
 // Close ends the refreshing. It may be called more than once.

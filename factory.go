@@ -25,7 +25,7 @@ type Config struct {
 	Clock Clock
 	// MaxKeys bounds the keys that one limiter holds, at every instant; idle keys are dropped before the bound matters.
 	// 0, the default, is no bound: then a client who can mint keys can grow the memory, by about 50 bytes a key of up to 23
-	// bytes, 100 up to 55, and more than its length for a longer one.
+	// bytes, 100 up to 55, and more than its length for a longer one. Peek tells of a new key as if there were room for it.
 	MaxKeys int
 	// Overflow says what happens to new keys at MaxKeys. The default is EvictNearestFull.
 	Overflow Overflow
