@@ -159,6 +159,23 @@ func checkAgainstServeMux(t *testing.T, data []byte) {
 			got[layer] = m.Pattern.String()
 		}
 		require.Equal(t, want, got, "%s %s%s among %v", method, host, path, patternsOf(spec))
+		// However its slashes are written, a path meets what it meets with plain ones.
+		raw := []byte(path[:1])
+		for _, c := range []byte(path[1:]) {
+			if c == '/' && d.below(2) == 1 {
+				raw = append(raw, "%2F"...)
+			} else {
+				raw = append(raw, c)
+			}
+		}
+		met := map[string]bool{"": true}
+		for _, m := range set.Match(nil, 0, method, host, path, string(raw)) {
+			met[m.Limit.Rule.Layer+" "+m.Pattern.String()] = true
+			require.True(t, m.Pattern.Matches(method, host, path, string(raw)), "%s against %s", m.Pattern, raw)
+		}
+		for layer, pattern := range want {
+			require.True(t, pattern == "" || met[fmt.Sprintf("layer%d %s", layer, pattern)], "%s %s%s among %v", method, host, raw, patternsOf(spec))
+		}
 		matched := make([]bool, len(layers))
 		for _, r := range set.Rules() {
 			layer := int(r.Layer[len("layer")] - '0')
