@@ -267,3 +267,26 @@ func TestClaimsOfMoreThanTheLimitReachTheScript(t *testing.T) {
 		assert.LessOrEqual(t, l.Peek("k", 0).Remaining, int64(1000))
 	}
 }
+
+// A log that is never empty has a running total without end: it starts anew before doubles can't count it, and what is
+// taken stays taken.
+func TestTotalsOfLogsStayExact(t *testing.T) {
+	addr := redistest.Start(t).Addr
+	s, r := newStore(t, dial(t, addr), Config{Servers: 1}), rawOn(t, addr)
+	l, err := s.Limiter("rule", window(ratelimit.SlidingWindowLog, 100, time.Hour), Strict)
+	require.NoError(t, err)
+	first := l.Take("k", 7)
+	key := l.serverKey(s.client("k"))
+	r.do("DEL", key)
+	r.do("ZADD", key, strconv.FormatInt(first.At/1000, 10), fmt.Sprintf("%016d 7", int64(1<<53-40)))
+	granted := int64(7)
+	for d := first; d.Allowed; {
+		if d = l.Take("k", 1); d.Allowed {
+			granted++
+		}
+		require.Equal(t, 100-granted, d.Remaining)
+	}
+	assert.EqualValues(t, 100, granted)
+	l.RefundAt("k", 7, first.At)
+	assert.EqualValues(t, 7, l.Peek("k", 0).Remaining)
+}

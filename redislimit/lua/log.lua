@@ -20,13 +20,11 @@ local function expireLog(key, newest, window)
   redis.call('PEXPIRE', key, expiry(newest + window - time))
 end
 
--- gives back n tokens that were taken at the instant at: from there on, the entries are written anew
-local function refundLog(key, n, window, first, at)
-  local rank = max(first, redis.call('ZCOUNT', key, '-inf', string.format('(%.0f', at)))
+-- writes the entries from a rank on anew, without n tokens of those taken at the instant at; total: of those before them, or
+-- nil for what it is. Returns the last one's total.
+local function rewrite(key, rank, total, n, at)
   local found = redis.call('ZRANGE', key, rank, -1, 'WITHSCORES')
-  if tonumber(found[2]) ~= at then return end
   redis.call('ZREMRANGEBYRANK', key, rank, -1)
-  local total
   for i = 1, #found, 2 do
     local e = parse(found[i], found[i + 1])
     total = total or e.total - e.n
@@ -34,6 +32,15 @@ local function refundLog(key, n, window, first, at)
     n, total = n - back, total + e.n - back
     if e.n > back then add(key, e.at, total, e.n - back) end
   end
+  return total
+end
+
+-- gives back n tokens that were taken at the instant at
+local function refundLog(key, n, window, first, at)
+  local rank = max(first, redis.call('ZCOUNT', key, '-inf', string.format('(%.0f', at)))
+  local found = entry(key, rank)
+  if not found or found.at ~= at then return end
+  rewrite(key, rank, nil, n, at)
   local newest = entry(key, -1)
   if newest then expireLog(key, newest.at, window) end
 end
@@ -74,6 +81,7 @@ function algorithms.l(key, n, capacity, window, _, at)
   end
   return {1, now, used + n, now, 0}, n, 0, function()
     if first == size then redis.call('DEL', key) elseif first > 0 then redis.call('ZREMRANGEBYRANK', key, 0, first - 1) end
+    if total + n >= 2 ^ 53 then total = rewrite(key, 0, 0, 0, 0) end -- a log that was never empty for months
     add(key, now, total + n, n)
     expireLog(key, now, window)
   end
