@@ -261,7 +261,7 @@ func (k *Key) append(dst []byte, v *visit) ([]byte, presence) {
 		return dst, absent
 	}
 	text := k.text(v)
-	if k.kind == kindHeader && k.name == "Authorization" && k.mapped == nil {
+	if k.isCredentials() {
 		text = credentials(text)
 	}
 	return k.appendText(dst, text, v)
@@ -289,6 +289,11 @@ func (k *Key) text(v *visit) (text string) {
 		text = k.mapped(text)
 	}
 	return text
+}
+
+// isCredentials reports whether the key's text is for credentials.
+func (k *Key) isCredentials() bool {
+	return k.kind == kindHeader && k.name == "Authorization" && k.mapped == nil
 }
 
 // credentials returns the value of an Authorization field as it is usually written (RFC 9110 11.1: a scheme in any case, at

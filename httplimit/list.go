@@ -63,7 +63,8 @@ func (c *clients) includes(v *visit) bool {
 		return true
 	}
 	for i := range c.keys {
-		if text := c.keys[i].text(v); text != "" && c.has(i, text) {
+		k := &c.keys[i]
+		if text := k.text(v); text != "" && (c.has(i, text) || k.isCredentials() && c.has(i, credentials(text))) {
 			return true
 		}
 	}

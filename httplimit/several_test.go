@@ -297,3 +297,13 @@ func TestOtherLimitersGetCopiesOfKeys(t *testing.T) {
 		assert.Contains(t, keys[len(keys)-1], "other")
 	}
 }
+
+// A stolen token is blocked in each spelling of its scheme.
+func TestBlockedCredentialsInAnySpelling(t *testing.T) {
+	c := still(httplimit.Rule{Limit: ratelimit.PerHour(9).Burst(9)})
+	c.Block = httplimit.List{Key: httplimit.Header("Authorization"), Values: []string{"Bearer stolen"}}
+	h := mustNew(t, c).Wrap(&counting{})
+	for value, status := range map[string]int{"Bearer stolen": 403, "bearer stolen": 403, "BEARER  stolen": 403, "Bearer Stolen": 200, "Basic stolen": 200} {
+		assert.Equal(t, status, get(h, "192.0.2.1:1", "Authorization: "+value).StatusCode, value)
+	}
+}
