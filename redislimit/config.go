@@ -18,7 +18,8 @@ type Config struct {
 	// fleet must have the same. Without one, whoever reads the server's keys can find guessable ones, such as addresses,
 	// by trying.
 	Secret []byte
-	// Budget is the time that a decision waits for the server at most. Default 5 ms.
+	// Budget is the time that a call to the server is waited for at most, and so a decision: one is one call, but for a transaction of
+	// several clients on a Cluster, and for giving back what a refused one took. Default 5 ms.
 	Budget time.Duration
 	// OnError says how decisions are made without the server. Default Local.
 	OnError Policy

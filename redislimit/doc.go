@@ -45,6 +45,8 @@
 //	Open    yes                                 everything
 //	Closed  no                                  nothing; RetryAfter is a second
 //
+// These are beside what leases hold, and what the server allows those of the fleet that it answers, or between single bad calls.
+//
 // A key that a server first meets in an outage starts with its part of what was last known of it; unknown, with one token. What
 // Local allowed is taken from the server when it is back, before the breaker closes. A call that came too late may have been
 // counted all the same, and is then counted twice: a client can get too little by that, not too much.

@@ -12,7 +12,8 @@ func (l *Limiter) Store() any { return l.store }
 
 // TakeGroup takes all claims, whose limiters are of this store, or none. It is one call to the server for what leases
 // and remembered refusals don't decide; on a Cluster one for each client's key, in order, and what the first have taken
-// is given back if a later one refuses. If the server doesn't answer, the outage policy decides.
+// is given back if a later one refuses. If the server doesn't answer, the outage policy decides. The Decision of a claim that
+// wasn't asked for, since another one had been refused, is zero.
 func (l *Limiter) TakeGroup(claims []ratelimit.Claim) bool {
 	if len(claims) == 1 {
 		c := &claims[0]

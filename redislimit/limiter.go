@@ -17,8 +17,8 @@ type Mode uint8
 const (
 	// Strict asks for every decision: never a token too many.
 	Strict Mode = iota
-	// DenyCache asks too, but repeats a refusal on its own until its RetryAfter is over: never a token too many, and a
-	// client that is being refused costs nothing.
+	// DenyCache asks too, but repeats a refusal on its own until its RetryAfter is over, to requests for more, too, whose
+	// own would be longer: never a token too many, and a client that is being refused costs nothing.
 	DenyCache
 	// Lease is DenyCache, and takes tokens of busy keys beforehand, in batches, and spends them on its own: with N
 	// servers and leases of L = capacity/(8*N), at most capacity + rate*t + N*L in any time t. Where L would be below 2 it is DenyCache.
@@ -45,7 +45,7 @@ var (
 
 // Limiter returns the limiter of the rule named name, which must not be empty or contain braces. Limiters of one name
 // share their state, on all servers, and should have the same rule; where rules differ, as during a deployment, each
-// call counts by its own. The error wraps ratelimit.ErrInvalidRule, also for a rule that is too large or too fine to be
+// call counts by its own. In a process make one of each name, since each has leases, and a share in an outage, of its own. The error wraps ratelimit.ErrInvalidRule, also for a rule that is too large or too fine to be
 // counted over Redis, or ratelimit.ErrInvalidConfig.
 func (s *Store) Limiter(name string, r ratelimit.Rule, mode Mode) (*Limiter, error) {
 	if name == "" || strings.ContainsAny(name, "{}") {
@@ -116,7 +116,8 @@ func (l *Limiter) Take(key string, n int64) ratelimit.Decision {
 	return d
 }
 
-// TakeContext is Take within ctx, too. With an error, the Decision is the outage policy's.
+// TakeContext is Take within ctx, too. With an error, the Decision is the outage policy's. A call that ctx ends says nothing of the
+// server, and opens no breaker: what callers wait for at most is for Config.Budget to say, not for a shorter deadline.
 func (l *Limiter) TakeContext(ctx context.Context, key string, n int64) (ratelimit.Decision, error) {
 	rule := l.rule.Load()
 	if n <= 0 || n > rule.rule.Capacity || len(key) > ratelimit.MaxKeyLen {
