@@ -14,14 +14,14 @@ const (
 	surfaced = 64      // keys, up to which what is left of a space moves up
 
 	reach    = 32 // homes visited with growing steps; then one after the other
-	patience = 64 // homes visited for an empty slot, beyond which the keys may be hostile
+	patience = 64 // slots visited for an empty one, beyond which the keys may be hostile: 16 homes, of which one in seven is full
 )
 
 // limits are the sizes above where tests want smaller ones.
 type limits struct {
 	slots    int    // maxSlots
 	depth    uint8  // most bits of one directory
-	patience uint32 // homes
+	patience uint32 // slots
 }
 
 // ladder returns the least size from n up of 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ...: quarters of a doubling.

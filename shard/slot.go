@@ -76,7 +76,7 @@ func (t *Table[P]) seek(id *ident, to intent) (*slot, sight) {
 				return nil, absent
 			case to == carry:
 				s.ctrl.CompareAndSwap(empty, id.ctrl)
-			case p.homes > t.space.patience:
+			case p.homes*(homePlaces/b.step) > t.space.patience:
 				return nil, crowded
 			case !t.claim(id.bank):
 				return nil, tight

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxDepth = 13 // bits of one directory: 8,192 tables, 64 KiB
-	anywhere = 1<<32 - 1
+	maxDepth = 13        // bits of one directory: 8,192 tables, 64 KiB
+	anywhere = 1<<32 - 1 // slots
 )
 
 // space is a tree of tables under one hash: a directory, whose entries are tables, or stems of spaces below. The top
@@ -22,7 +22,7 @@ type space[P any] struct {
 	skip     uint8                        // leading bits of the hash spent above
 	keyed    bool
 	seed     maphash.Seed
-	patience uint32        // homes that a claim looks at before it cries crowded
+	patience uint32        // slots that a claim looks at before it cries crowded
 	cursor   atomic.Uint64 // path where the search for idle keys goes on
 	stem     *Table[P]     // what stands for the space in the one above; nil: the top
 }
