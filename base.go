@@ -116,7 +116,7 @@ func (b *base[P]) Rule() Rule { return *b.rule.Load() }
 // Len returns the number of keys held.
 func (b *base[P]) Len() int { return b.keys.Len() }
 
-// Sweep evicts every idle key now, and returns how many.
+// Sweep evicts every idle key now, and returns how many were evicted meanwhile.
 func (b *base[P]) Sweep() int { return b.keys.Sweep(b.clock.NanoTime()) }
 
 // Stats returns counts since the start.

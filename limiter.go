@@ -55,7 +55,7 @@ type Local interface {
 	Rule() Rule
 	// Len returns the number of keys held.
 	Len() int
-	// Sweep evicts every idle key now, and returns how many.
+	// Sweep evicts every idle key now, and returns how many were evicted meanwhile, by other calls too.
 	Sweep() int
 	// Stats returns counts since the start.
 	Stats() Stats

@@ -35,7 +35,9 @@
 //   - I5: a table's params, epoch and floor never change; a word is read under those of the table that holds it.
 //   - I6: a word 0 never comes back to a slot that was used, and a dropped word is kept as EVICTED, because a call that is
 //     late and has read an older mark must still find what the key had used.
-//   - I7: no call clears, moves or allocates more than a few thousand slots.
+//   - I7: a call of Update alone clears, moves and allocates a few thousand slots at most: those of one table, which are looked
+//     through once before, of its two successors, and a copy of a directory. A call that loses to others adds the tables that
+//     they moved into, and each pair of its own that came second. Find and Reset move single slots.
 //
 // # Linearization points
 //
@@ -48,11 +50,15 @@
 //
 // # Progress
 //
-//   - Find, Table.At: wait-free. A known key's call is lock-free: its CAS fails only because another call's succeeded, or
-//     because the slot was frozen, once for each move.
+//   - Find: wait-free, except in a space below, where a search may have to decide a word of a slot half written, or to seal
+//     one: lock-free. Table.At: lock-free, as raising the mark is; wait-free within a millisecond of it. A known key's call is
+//     lock-free: its CAS fails only because another call's succeeded, or because the slot was frozen, once for each move.
 //   - Update: lock-free. A slot that somebody is writing a key into is finished or passed by whoever comes along; a table
 //     that moves is followed, its one slot helped. Nobody waits for a goroutine that was descheduled.
 //   - Sweep, SetParams: lock-free steps over all tables, one after the other.
+//   - At MaxKeys a sweep or a creation counts the places that it makes free when it has been through its table or stretch of
+//     slots. While it is descheduled they seem taken: DenyNewKeys then denies, and EvictNearestFull answers Untracked if it
+//     finds no live key, though fewer than MaxKeys are live.
 //
 // # Why these atomics suffice
 //

@@ -101,7 +101,12 @@ func TestReset(t *testing.T) {
 			require.Zero(t, taken(m, "k", 0))
 			m.Reset(hashOf(m, "k"), "k")
 		}
-		require.Equal(t, uint64(3), m.Stats().Created)
+		require.Equal(t, Applied, take(m, "k", 0, 3))
+		require.Equal(t, Applied, giveBack(m, "k", 0, 3))
+		require.Equal(t, 1, m.Len())
+		m.Reset(hashOf(m, "k"), "k")
+		require.Zero(t, m.Len(), "a key that is full is held no less")
+		require.Equal(t, uint64(4), m.Stats().Created)
 		require.Zero(t, m.Stats().Evicted)
 		validate(t, m)
 	})

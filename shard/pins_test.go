@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"math/bits"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -14,7 +15,15 @@ import (
 	"github.com/casgate/ratelimit/atomicbucket"
 )
 
+// only64 skips a test of what holds on 64-bit machines.
+func only64(t *testing.T) {
+	if bits.UintSize != 64 {
+		t.Skip("of 64-bit machines")
+	}
+}
+
 func TestWhatMustInline(t *testing.T) {
+	only64(t)
 	says := func(dir string, lines ...string) {
 		out, err := exec.Command("go", "build", "-gcflags=-m", dir).CombinedOutput()
 		if err != nil {
@@ -30,6 +39,7 @@ func TestWhatMustInline(t *testing.T) {
 
 // A call reads the first line of a table, and what the step reads of the params in the next ones.
 func TestTableLayout(t *testing.T) {
+	only64(t)
 	var table Table[atomicbucket.Params]
 	require.Equal(t, uintptr(64), unsafe.Offsetof(table.Params))
 	require.Less(t, unsafe.Offsetof(table.mark), uintptr(64))

@@ -6,7 +6,7 @@ import (
 )
 
 // Sweep evicts every key that is idle at now (ns), and gives back the memory that is no longer needed. It returns how
-// many keys were evicted meanwhile.
+// many keys were evicted meanwhile, by other calls too.
 func (m *Map[P]) Sweep(now int64) int {
 	before := m.evicted.Load()
 	m.walk(&m.top, func(t *Table[P]) bool {
@@ -154,7 +154,7 @@ func (m *Map[P]) Reset(hash uint64, key string) {
 			word := s.word.Load()
 			moving := t.next.Load() != nil
 			switch state := payload(word); {
-			case word&frozen == 0 && state > full:
+			case word&frozen == 0 && (state > full || Live(word)):
 				if !s.word.CompareAndSwap(word, evicted|full) {
 					continue
 				}
