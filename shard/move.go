@@ -104,6 +104,7 @@ func (m *Map[P]) survey(t *Table[P], floor int64) (v survey) {
 			}
 		}
 	}
+	m.work(t.size())
 	return v
 }
 

@@ -80,9 +80,9 @@ func TestKnownKeysAllocateNothing(t *testing.T) {
 	})
 }
 
-// K is the most slots that one call moves, clears and allocates: it moves one table, makes two, and copies a directory
-// (four entries counting as one slot).
-const K = 4 * maxSlots
+// K is the most slots that one call looks through, moves, clears and allocates: it surveys and moves one table, makes two,
+// and copies a directory (four entries counting as one slot).
+const K = 5 * maxSlots
 
 func TestWorkOfACallIsBounded(t *testing.T) {
 	most, work := 0, 0
@@ -105,6 +105,21 @@ func TestWorkOfACallIsBounded(t *testing.T) {
 	require.Greater(t, most, maxSlots, "no table was moved")
 	// The largest directory there can be.
 	require.LessOrEqual(t, 1<<maxDepth/4, maxSlots)
+
+	// At MaxKeys a call searches besides, four times at most.
+	for _, o := range []Overflow{EvictNearestFull, DenyNewKeys} {
+		most = 0
+		c := Config[tokens]{Kernel: bucket{}, Params: tokens{capacity: 10, unit: 1 << 40}, MaxKeys: 20_000, Overflow: o, work: func(n int) { work += n }}
+		m = New(c)
+		for i := range 60_000 {
+			want := Applied
+			if i >= c.MaxKeys && o == DenyNewKeys {
+				want = Denied
+			}
+			call(fmt.Sprintf("client-%d", i), want)
+		}
+		require.LessOrEqual(t, most, K+4*searched)
+	}
 }
 
 func TestNewKeysAllocateLittle(t *testing.T) {

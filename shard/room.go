@@ -82,11 +82,13 @@ type candidate[P any] struct {
 
 // run ends with the budget, or when it has seen every slot.
 func (s *search[P]) run() {
+	budget := s.budget
 	for range 2 { // to the end, and from the beginning
 		if !s.space(&s.m.top) {
-			return
+			break
 		}
 	}
+	s.m.work(budget - s.budget)
 }
 
 // space looks at the tables of sp from its cursor on, and answers whether it came to the end of them.
@@ -240,6 +242,7 @@ func (m *Map[P]) liveByHash(plain, local uint64) (c candidate[P]) {
 			if ctrl := s.ctrl.Load(); ctrl == empty || ctrl == sealed {
 				break
 			}
+			m.work(1)
 			if word := s.word.Load(); Live(word) && m.hashIn(t.space, t.key(s, &buf)) == hash {
 				return candidate[P]{t, s, word, m.kernel.IdleAt(&t.Params, word)}
 			}

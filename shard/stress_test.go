@@ -11,16 +11,20 @@ import (
 )
 
 // chaos does to a map what is not supposed to be noticed, until stop is set: sweeps, moves, splits, merges, keyed
-// spaces, changes of the rule to itself and to another with the same capacity.
+// spaces, changes of the rule to itself and to another with the same capacity; directories doubled and halved.
 func chaos(m *Map[tokens], r *rand.Rand, stop *atomic.Bool, now func() int64) {
 	for !stop.Load() {
-		switch r.IntN(6) {
+		switch r.IntN(7) {
 		case 0:
 			m.Sweep(now())
 		case 1:
 			p := m.rule.Load().params
 			if r.IntN(2) == 0 {
-				p.unit = 500 + 500*r.Int64N(2)
+				unit := int64(500)
+				for p.unit >= 1000*unit {
+					unit *= 1000
+				}
+				p.unit = unit + unit*r.Int64N(2)
 			}
 			m.SetParams(p, now())
 		case 2:
@@ -42,9 +46,21 @@ func chaos(m *Map[tokens], r *rand.Rand, stop *atomic.Bool, now func() int64) {
 			if t := anyTable(m, r); t != nil && t.next.Load() == nil {
 				m.sweepTable(t, now())
 			}
+		case 6: // while splits show
+			if t := anyTable(m, r); t != nil {
+				if d := t.space.dir.Load(); d.depth < m.limits.depth {
+					m.deepen(t.space, d)
+				}
+				m.flatten(t.space)
+			}
 		}
 	}
 }
+
+// hasty is the tests' kernel with tables that last for 50 ms only.
+type hasty struct{ bucket }
+
+func (hasty) Horizon(r *tokens) int64 { return r.epoch + 5e7 }
 
 func anyTable(m *Map[tokens], r *rand.Rand) *Table[tokens] {
 	s := &m.top
@@ -121,48 +137,57 @@ func TestStressAtOneInstant(t *testing.T) {
 
 // While time goes on, no key ever grants more than its capacity and what has flowed in.
 func TestStressWhileTimeGoesOn(t *testing.T) {
+	eachHash(t, func(t *testing.T, c Config[tokens]) { stressWhileTimeGoesOn(t, c, 1) })
+}
+
+// So it is where time goes on so fast that tables don't last.
+func TestStressBeyondHorizons(t *testing.T) {
 	eachHash(t, func(t *testing.T, c Config[tokens]) {
-		const workers, keys, rounds = 6, 100, 4000
-		c.Params = tokens{capacity: 10, unit: 500} // the faster of the two that chaos sets
-		m := New(c)
-		var granted [keys]atomic.Int64
-		var clock atomic.Int64
-		var stop atomic.Bool
-		var work, noise sync.WaitGroup
-		r := seeded(t)
-		require.Equal(t, Applied, take(m, "first", 0, 1))
-		for range 2 {
-			r := rand.New(rand.NewPCG(r.Uint64(), 0))
-			noise.Go(func() { chaos(m, r, &stop, clock.Load) })
-		}
-		for range workers {
-			r := rand.New(rand.NewPCG(r.Uint64(), 0))
-			work.Go(func() {
-				for range rounds {
-					k := r.IntN(keys)
-					key := fmt.Sprintf("%0*d", k%40+3, k)
-					now := clock.Add(r.Int64N(10))
-					if r.IntN(4) == 0 {
-						now -= r.Int64N(5000)
-					}
-					if n := 1 + r.Int64N(3); take(m, key, now, n) == Applied {
-						granted[k].Add(n)
-					}
-				}
-			})
-		}
-		work.Wait()
-		stop.Store(true)
-		noise.Wait()
-		validate(t, m)
-		refused := false
-		for k := range granted {
-			most := 10 + clock.Load()/500
-			require.LessOrEqual(t, granted[k].Load(), most, "(I1) key %d", k)
-			refused = refused || granted[k].Load() > 10
-		}
-		require.True(t, refused, "no key was taken for more than its capacity: the test says nothing")
+		c.Kernel = hasty{}
+		stressWhileTimeGoesOn(t, c, 1e6) // 5 ms a call
 	})
+}
+
+func stressWhileTimeGoesOn(t *testing.T, c Config[tokens], scale int64) {
+	const workers, keys, rounds = 6, 100, 4000
+	c.Params = tokens{capacity: 10, unit: 500 * scale} // the faster of the two that chaos sets
+	m := New(c)
+	var granted [keys]atomic.Int64
+	var clock atomic.Int64
+	var stop atomic.Bool
+	var work, noise sync.WaitGroup
+	r := seeded(t)
+	for range 2 {
+		r := rand.New(rand.NewPCG(r.Uint64(), 0))
+		noise.Go(func() { chaos(m, r, &stop, clock.Load) })
+	}
+	for range workers {
+		r := rand.New(rand.NewPCG(r.Uint64(), 0))
+		work.Go(func() {
+			for range rounds {
+				k := r.IntN(keys)
+				key := fmt.Sprintf("%0*d", k%40+3, k)
+				now := clock.Add(r.Int64N(10 * scale))
+				if r.IntN(4) == 0 {
+					now = max(0, now-r.Int64N(5000*scale))
+				}
+				if n := 1 + r.Int64N(3); take(m, key, now, n) == Applied {
+					granted[k].Add(n)
+				}
+			}
+		})
+	}
+	work.Wait()
+	stop.Store(true)
+	noise.Wait()
+	validate(t, m)
+	refused := false
+	for k := range granted {
+		most := 10 + clock.Load()/(500*scale)
+		require.LessOrEqual(t, granted[k].Load(), most, "(I1) key %d", k)
+		refused = refused || granted[k].Load() > 10
+	}
+	require.True(t, refused, "no key was taken for more than its capacity: the test says nothing")
 }
 
 // MaxKeys holds at every instant, and whoever is refused was refused because of it.
