@@ -18,7 +18,7 @@ import (
 // Transactions spend leases too, put them back when another claim refuses, and repeat refusals without asking.
 func TestTransactionsUseLeasesAndRememberedRefusals(t *testing.T) {
 	server := &counting{Server: dial(t, redistest.Start(t).Addr)}
-	s := newStore(t, server, Config{Servers: 1})
+	s := newStore(t, server, still())
 	large, err := s.Limiter("large", ratelimit.PerHour(1).Burst(8000), Lease)
 	require.NoError(t, err)
 	small, err := s.Limiter("small", ratelimit.PerHour(1).Burst(5), DenyCache)

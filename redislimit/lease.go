@@ -219,7 +219,7 @@ func (l *leases) hot(hash uint64) bool {
 	old := cell.Load()
 	count := old & 0xffff
 	if old&^0xffff != tag {
-		if old>>48 == period && count < leaseAfter {
+		if old>>48 == period && 0 < count && count < leaseAfter {
 			return false
 		}
 		count = 0

@@ -74,6 +74,9 @@ func allIdle(s *Store) bool {
 	return true
 }
 
+// still is for one server whose own clock stands still, so that calls of any length are of one moment of heat.
+func still() Config { return Config{Servers: 1, Clock: new(limittest.ManualClock)} }
+
 // leased returns a limiter of 8,000 tokens with a lease of 1,000 for the key k, for which it has taken four.
 func leased(t *testing.T, s *Store, a ratelimit.Algorithm) (*Limiter, *lease) {
 	t.Helper()
@@ -96,7 +99,7 @@ func full(t *testing.T, l *Limiter, held *lease, size int64) {
 
 // Tokens leased under a rule are not spent under another, which may be smaller, and are given back.
 func TestLeasesOfAnotherRule(t *testing.T) {
-	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), still())
 	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
 		l, held := leased(t, s, a)
 		require.NoError(t, l.SetRule(l.Rule()))
@@ -121,7 +124,7 @@ func TestLeasesOfAnotherRule(t *testing.T) {
 
 // When the fleet has grown, what a lease has above its part is given back, though it is in use.
 func TestLeasesShrinkAsTheFleetGrows(t *testing.T) {
-	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), still())
 	l, held := leased(t, s, ratelimit.TokenBucket)
 	s.fleet.count.Store(10)
 	l.leases.giveBackIdle(false)
@@ -134,7 +137,7 @@ func TestLeasesShrinkAsTheFleetGrows(t *testing.T) {
 
 // What is left of a lease goes back to where it was taken from, by every algorithm, whether it was taken at once or not.
 func TestLeasesAreGivenBackWhole(t *testing.T) {
-	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), still())
 	for a := ratelimit.TokenBucket; a <= ratelimit.SlidingWindowCounter; a++ {
 		l, held := leased(t, s, a)
 		for range 40 { // more often than batches are told apart
@@ -152,7 +155,7 @@ func TestLeasesAreGivenBackWhole(t *testing.T) {
 // Of a lease that goes on through a window's edge, the part that was taken before it isn't given back to the next window.
 func TestLeasesAreGivenBackToTheirWindow(t *testing.T) {
 	var clock limittest.ManualClock
-	s := newStore(t, timedServer{dial(t, redistest.Start(t).Addr), &clock}, Config{Servers: 1})
+	s := newStore(t, timedServer{dial(t, redistest.Start(t).Addr), &clock}, still())
 	for _, a := range []ratelimit.Algorithm{ratelimit.FixedWindow, ratelimit.SlidingWindowLog} {
 		l, held := leased(t, s, a)
 		clock.Advance(24 * time.Hour)
@@ -167,7 +170,7 @@ func TestLeasesAreGivenBackToTheirWindow(t *testing.T) {
 // Tokens of a transaction that is refused go back into the lease they are from, or to the server when that has ended;
 // an ended store leases no more.
 func TestTransactionsPutBackAfterTheEnd(t *testing.T) {
-	s := newStore(t, dial(t, redistest.Start(t).Addr), Config{Servers: 1})
+	s := newStore(t, dial(t, redistest.Start(t).Addr), still())
 	l, _ := leased(t, s, ratelimit.TokenBucket)
 	d, from := l.leases.spend(l.rule.Load(), "k", 10)
 	require.NotNil(t, from)
