@@ -121,7 +121,11 @@ func takeParts(claims []Claim) (d Decision, binding int) {
 		} else {
 			end++
 		}
-		claims[i].Decision, _ = t.tightest(start, end)
+		var tightest int
+		claims[i].Err = nil
+		if claims[i].Decision, tightest = t.tightest(start, end); tightest >= 0 {
+			claims[i].Err = t.claims[tightest].Err
+		}
 		if start <= part && part < end {
 			d, binding = claims[i].Decision, i
 		}

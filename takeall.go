@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"math"
 	"reflect"
-	"time"
 )
 
 // Claim is one part of a request that several rules must admit: n tokens of a key in a limiter.
@@ -12,17 +11,7 @@ type Claim struct {
 	Key      string
 	N        int64
 	Decision Decision // filled by TakeAll
-}
-
-// Remote is a Reversible whose state is in a shared store. TakeAll decides all its claims on one store last, in one
-// call.
-type Remote interface {
-	Reversible
-	// Store identifies the store: limiters with equal values, which must be comparable, are decided together.
-	Store() any
-	// TakeGroup takes all the claims, whose limiters are of one store, or none of them, fills each Decision, and reports
-	// which. When it takes none, the Decision of a claim that would have been admitted tells what its key has left.
-	TakeGroup(claims []Claim) bool
+	Err      error    // filled by TakeAll: why a Remote's store could not decide; the Decision is its outage policy's
 }
 
 // TakeAll takes every claim, or none: the limits of a user and of an address, say, at once. It looks at all local
@@ -65,14 +54,6 @@ type transaction struct {
 	}
 }
 
-// timed is a Reversible whose time can be given from outside.
-type timed interface {
-	Reversible
-	timeline() Clock // nil if none of its parts takes a time
-	peekAt(key string, n, now int64) Decision
-	TakeAt(key string, n, now int64) Decision
-}
-
 // run is TakeAll.
 func (t *transaction) run() (d Decision, binding int) {
 	if !t.look(false) || !t.take() {
@@ -103,7 +84,7 @@ func (t *transaction) look(remote bool) bool {
 	}
 	for i := range t.claims {
 		c := &t.claims[i]
-		c.Decision = Decision{}
+		c.Decision, c.Err = Decision{}, nil
 		if isRemote(c.Limiter) && !remote || t.leader(i) != i {
 			continue
 		}
@@ -176,128 +157,6 @@ func (t *transaction) rollBack(start int) {
 	}
 }
 
-// takeRemote charges the remote claims, one call for each store.
-func (t *transaction) takeRemote() bool {
-	for i := range t.claims {
-		r, ok := t.claims[i].Limiter.(Remote)
-		if !ok || t.named(r, i) {
-			continue
-		}
-		t.asked = i + 1
-		if !t.takeStore(r) {
-			t.refuser = i + 1
-			return false
-		}
-	}
-	return true
-}
-
-// named reports whether a claim before the index end is on r's store.
-func (t *transaction) named(r Remote, end int) bool {
-	for i := range end {
-		if other, ok := t.claims[i].Limiter.(Remote); ok && other.Store() == r.Store() {
-			return true
-		}
-	}
-	return false
-}
-
-// decided reports whether claim i was decided: all local ones are.
-func (t *transaction) decided(i int) bool {
-	r, ok := t.claims[i].Limiter.(Remote)
-	return !ok || t.named(r, t.asked)
-}
-
-// takeStore charges all leading claims on the store of r, in one call.
-func (t *transaction) takeStore(r Remote) bool {
-	var group []Claim
-	var members []int
-	for i, c := range t.claims {
-		if other, ok := c.Limiter.(Remote); ok && other.Store() == r.Store() && t.leader(i) == i {
-			group = append(group, Claim{Limiter: c.Limiter, Key: c.Key, N: t.total(i)})
-			members = append(members, i)
-		}
-	}
-	taken := r.TakeGroup(group)
-	for j, i := range members {
-		t.claims[i].Decision = group[j].Decision
-	}
-	return taken
-}
-
-// settle turns what the allowed claims of a refused transaction would have into what they have.
-func (t *transaction) settle() {
-	for i := range t.claims {
-		c := &t.claims[i]
-		if !c.Decision.Allowed || t.leader(i) != i || t.told(c.Limiter) {
-			continue
-		}
-		if l, now, ok := t.timed(c.Limiter); ok {
-			c.Decision = l.peekAt(c.Key, 0, now)
-		} else {
-			c.Decision.Remaining = min(c.Decision.Remaining+t.total(i), c.Decision.Limit)
-		}
-	}
-}
-
-// told reports whether l is on the store that refused, which has told what its keys have.
-func (t *transaction) told(l Reversible) bool {
-	r, ok := l.(Remote)
-	return ok && t.refuser > 0 && r.Store() == t.claims[t.refuser-1].Limiter.(Remote).Store()
-}
-
-// bind copies the leaders' Decisions to the claims that they stand for, and returns the one that counts.
-func (t *transaction) bind() (d Decision, binding int) {
-	for i := range t.claims {
-		if leader := t.leader(i); leader != i {
-			t.claims[i].Decision = t.claims[leader].Decision
-		}
-	}
-	if d, binding = t.tightest(0, len(t.claims)); binding < 0 {
-		d.Allowed = true
-	}
-	return d, binding
-}
-
-// tightest returns the Decision that counts among those of the claims from start to end, and its index; -1 if none of
-// them was decided.
-func (t *transaction) tightest(start, end int) (d Decision, binding int) {
-	binding = -1
-	for i := start; i < end; i++ {
-		if c := &t.claims[i]; t.decided(i) && (binding < 0 || c.Decision.binds(&d)) {
-			d, binding = c.Decision, i
-		}
-	}
-	if t.level && d.Allowed {
-		t.align(&d, binding, start, end)
-	}
-	return d, binding
-}
-
-// align turns the binding Decision's instant into the newest that one of the claims from start to end counted at. They
-// differ if other calls came in between.
-func (t *transaction) align(d *Decision, binding, start, end int) {
-	for i := start; i < end; i++ {
-		later := t.claims[i].Decision.At - d.At
-		if later > 0 && isTimed(t.claims[i].Limiter) && isTimed(t.claims[binding].Limiter) {
-			d.At += later
-			d.ResetAfter = max(d.ResetAfter-time.Duration(later), 0)
-		}
-	}
-}
-
-// binds reports whether d counts for more than e: a refusal does, then the longer wait, then the smaller share left.
-func (d *Decision) binds(e *Decision) bool {
-	switch {
-	case d.Allowed != e.Allowed:
-		return !d.Allowed
-	case !d.Allowed:
-		return d.RetryAfter > e.RetryAfter
-	default:
-		return lessFraction(uint64(d.Remaining), uint64(d.Limit), uint64(e.Remaining), uint64(e.Limit))
-	}
-}
-
 // leader returns the index of the first claim with i's limiter and key.
 func (t *transaction) leader(i int) int {
 	for j := range i {
@@ -326,68 +185,6 @@ func (t *transaction) total(i int) int64 {
 		}
 	}
 	return max(sum, -1)
-}
-
-// timed returns l and the time to give it, if it takes one.
-func (t *transaction) timed(l Reversible) (timed, int64, bool) {
-	local, ok := l.(timed)
-	if !ok {
-		return nil, 0, false
-	}
-	clock := local.timeline()
-	if clock == nil {
-		return nil, 0, false
-	}
-	if t.given {
-		return local, t.times[0].now, true
-	}
-	if !canCompare(clock) {
-		return local, clock.NanoTime(), true
-	}
-	for i := range t.times {
-		seen := &t.times[i]
-		if seen.clock == nil {
-			seen.clock, seen.now = clock, clock.NanoTime()
-		}
-		if seen.clock == clock {
-			return local, seen.now, true
-		}
-	}
-	return local, clock.NanoTime(), true
-}
-
-// counted notes that l, called at now, counted at the instant at.
-func (t *transaction) counted(l timed, at, now int64) {
-	if !t.level || at <= now {
-		return
-	}
-	t.moved = true
-	if t.given {
-		t.times[0].now = at
-		return
-	}
-	if clock := l.timeline(); canCompare(clock) {
-		for i := range t.times {
-			if t.times[i].clock == clock {
-				t.times[i].now = at
-			}
-		}
-	}
-}
-
-// setTime makes now the time of clock, which is all claims' that take one; nil: no claim does.
-func (t *transaction) setTime(clock Clock, now int64) {
-	t.given, t.times[0].clock, t.times[0].now = clock != nil, clock, now
-}
-
-func isTimed(l Reversible) bool {
-	_, ok := l.(timed)
-	return ok
-}
-
-func isRemote(l Reversible) bool {
-	_, ok := l.(Remote)
-	return ok
 }
 
 // same is a == b, but false where that would panic: for types that can't be compared, such as functions.

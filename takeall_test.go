@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -278,6 +279,7 @@ func TestTakeAllAllocatesNothing(t *testing.T) {
 type store struct {
 	calls  int
 	refuse bool
+	err    error
 }
 
 type stored struct {
@@ -290,6 +292,7 @@ func (s stored) Store() any { return s.store }
 func (s stored) TakeGroup(claims []ratelimit.Claim) bool {
 	s.store.calls++
 	for i := range claims {
+		claims[i].Err = s.store.err
 		if !s.store.refuse {
 			claims[i].Decision = claims[i].Limiter.Take(claims[i].Key, claims[i].N)
 			continue
@@ -301,6 +304,32 @@ func (s stored) TakeGroup(claims []ratelimit.Claim) bool {
 		}
 	}
 	return !s.store.refuse
+}
+
+// A store that can't decide says so beside the answer of its outage policy, to whatever claim stands for it.
+func TestTakeAllTellsWhyAStoreDidNotDecide(t *testing.T) {
+	here := limiter(t, ratelimit.PerSecond(1).Burst(9), nil)
+	far := limiter(t, ratelimit.PerSecond(1).Burst(9), nil)
+	gone := errors.New("gone")
+	for _, refuse := range []bool{false, true} {
+		s := store{refuse: refuse, err: gone}
+		composite, err := ratelimit.NewComposite(here, stored{far, &s})
+		require.NoError(t, err)
+		one := ratelimit.Claim{Limiter: stored{far, &s}, Key: "k", N: 1}
+		claims := []ratelimit.Claim{one, {Limiter: here, Key: "k", N: 1}, one}
+		ratelimit.TakeAll(claims)
+		assert.Equal(t, []error{gone, nil, gone}, []error{claims[0].Err, claims[1].Err, claims[2].Err})
+		far.Reset("k") // else the other one binds
+		here.Reset("k")
+		claims = []ratelimit.Claim{{Limiter: composite, Key: "k", N: 1}, {Limiter: here, Key: "k", N: 1}}
+		ratelimit.TakeAll(claims)
+		if refuse {
+			assert.Equal(t, []error{gone, nil}, []error{claims[0].Err, claims[1].Err})
+		}
+		s.err, s.refuse = nil, false
+		ratelimit.TakeAll(claims)
+		assert.Equal(t, []error{nil, nil}, []error{claims[0].Err, claims[1].Err}, "what an earlier call has left is gone")
+	}
 }
 
 func TestTakeAllAsksEachStoreOnceAndLast(t *testing.T) {

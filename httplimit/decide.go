@@ -219,7 +219,7 @@ func (v *visit) decideAll() {
 			v.decideOne(i)
 			return
 		}
-		o.decision = v.claims[claim].Decision
+		o.decision, o.err = v.claims[claim].Decision, v.claims[claim].Err
 		if claim == binding {
 			v.binding = i
 			v.reason = o.reason()

@@ -241,6 +241,35 @@ func (r remote) TakeContext(context.Context, string, int64) (ratelimit.Decision,
 	return ratelimit.Decision{Allowed: r.open, Limit: 10, RetryAfter: r.retry}, errors.New("connection refused")
 }
 
+// downStore is a store of limiters that is down.
+type downStore struct {
+	remote
+}
+
+func (s downStore) Store() any { return "down" }
+
+func (s downStore) TakeGroup(claims []ratelimit.Claim) bool {
+	for i := range claims {
+		claims[i].Decision, claims[i].Err = s.TakeContext(context.Background(), "", 1)
+	}
+	return s.open
+}
+
+func TestSeveralRemoteRulesThatAreDown(t *testing.T) {
+	local, err := ratelimit.New(ratelimit.PerHour(10).Burst(10), ratelimit.Config{Clock: &limittest.ManualClock{}})
+	require.NoError(t, err)
+	only := struct{ ratelimit.Reversible }{local}
+	for open, status := range map[bool]int{true: 200, false: 503} {
+		down := downStore{remote{only, open, 0}}
+		f := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "a", Limiter: down}, {Name: "b", Limiter: down}}})
+		assert.Equal(t, status, get(f.Wrap(&counting{}), "192.0.2.1:1").StatusCode)
+		stats := f.Stats().Rules
+		for _, r := range stats {
+			assert.EqualValues(t, 1, r.ErrorAllowed+r.ErrorDenied)
+		}
+	}
+}
+
 func TestRemoteLimiterThatIsDown(t *testing.T) {
 	local, err := ratelimit.New(ratelimit.PerHour(10).Burst(10), ratelimit.Config{Clock: &limittest.ManualClock{}})
 	require.NoError(t, err)

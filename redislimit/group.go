@@ -17,7 +17,7 @@ func (l *Limiter) Store() any { return l.store }
 func (l *Limiter) TakeGroup(claims []ratelimit.Claim) bool {
 	if len(claims) == 1 {
 		c := &claims[0]
-		c.Decision = c.Limiter.Take(c.Key, c.N)
+		c.Decision, c.Err = c.Limiter.(*Limiter).TakeContext(context.Background(), c.Key, c.N)
 		return c.Decision.Allowed
 	}
 	for i := range claims {
@@ -63,7 +63,7 @@ func (s *Store) takeUnleased(claims []ratelimit.Claim) bool {
 	for i := range claims {
 		c := &claims[i]
 		if leased[i] == nil {
-			c.Decision, rest = rest[0].Decision, rest[1:]
+			c.Decision, c.Err, rest = rest[0].Decision, rest[0].Err, rest[1:]
 		} else if !taken {
 			c.Limiter.(*Limiter).leases.unspend(c.Key, leased[i], c.N, c.Decision)
 			c.Decision.Remaining = min(c.Decision.Remaining+c.N, c.Decision.Limit)
@@ -158,7 +158,7 @@ func (s *Store) decideWithout(claims []ratelimit.Claim, clients []client, withou
 	for i := range claims {
 		c := &claims[i]
 		one := c.Limiter.(*Limiter)
-		c.Decision = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true, err)
+		c.Decision, c.Err = one.outage.decide(one.rule.Load(), clients[i].breaker, c.Key, c.N, true, err), err
 		if !c.Decision.Allowed {
 			giveBack(claims[:i], without)
 			return false

@@ -114,7 +114,11 @@ func TestTransactionsInAnOutage(t *testing.T) {
 	broken(t, s, a)
 	claims := []ratelimit.Claim{{Limiter: a, Key: "k", N: 2}, {Limiter: b, Key: "k", N: 2}}
 	assert.True(t, ratelimitAllows(claims))
+	for _, c := range claims {
+		assert.ErrorIs(t, c.Err, ErrOpen)
+	}
 	assert.False(t, ratelimitAllows(claims), "b has none left")
+	assert.ErrorIs(t, claims[1].Err, ErrOpen)
 	assert.EqualValues(t, 7, a.Peek("k", 0).Remaining)
 	server.Run(t)
 	redistest.Until(t, func() bool { return !s.Stats().BreakerOpen })
