@@ -85,7 +85,7 @@ func RunBatches(b *testing.B, keys int) {
 // ones. It reports allocations in fractions: those of a growing map are shared by all of its keys.
 func RunCreate(b *testing.B, ratio int, c Contender) {
 	b.Run(fmt.Sprintf("new=1in%d/limiter=%s", ratio, c.Name), func(b *testing.B) {
-		l := c.New(ratelimit.Rate{Tokens: 1, Per: time.Hour}.Burst(1_000_000), ratelimit.SystemClock())
+		l := c.New(ratelimit.Rate{Tokens: 1, Per: time.Hour}.Burst(100_000), ratelimit.SystemClock())
 		var buffer []byte
 		newKey(c, &buffer, 0, KeyBytes)
 		before := mallocs()
