@@ -73,8 +73,8 @@ func (b *base[P]) acquireMany(keys []string, allowed []bool, tryAcquire func(has
 		n := min(len(keys), batch)
 		for i, key := range keys[:n] {
 			hashes[i] = hashOf(key)
-			b.keys.Prefetch(hashes[i])
 		}
+		b.keys.PrefetchAll(hashes[:n], keys[:n])
 		for i, key := range keys[:n] {
 			allowed[i] = tryAcquire(hashes[i], key, now)
 		}

@@ -49,7 +49,7 @@ func (bridge[P, K]) Limited(p *P, word uint64, at int64) bool {
 // Take takes n tokens of key, all or none.
 func (c *core[P, K]) Take(key string, n int64) Decision {
 	hash := hashOf(key)
-	c.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	c.keys.Prefetch(hash, len(key)) // the slot's line comes in while the clock is read
 	return c.take(hash, key, n, c.clock.NanoTime())
 }
 

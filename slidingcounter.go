@@ -25,7 +25,7 @@ func newSlidingCounter(r Rule, c Config) (*SlidingWindowCounterLimiter, error) {
 // TryAcquire takes one token of key.
 func (l *SlidingWindowCounterLimiter) TryAcquire(key string) bool {
 	hash := hashOf(key)
-	l.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	l.keys.Prefetch(hash, len(key)) // the slot's line comes in while the clock is read
 	return l.tryAcquire(hash, key, l.clock.NanoTime())
 }
 

@@ -33,7 +33,7 @@ func newSlidingLog(r Rule, c Config) (*SlidingWindowLogLimiter, error) {
 // TryAcquire takes one token of key.
 func (l *SlidingWindowLogLimiter) TryAcquire(key string) bool {
 	hash := hashOf(key)
-	l.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	l.keys.Prefetch(hash, len(key)) // the slot's line comes in while the clock is read
 	return l.tryAcquire(hash, key, l.clock.NanoTime())
 }
 
@@ -66,7 +66,7 @@ func (l *SlidingWindowLogLimiter) tryAcquire(hash uint64, key string, now int64)
 // Take takes n tokens of key, all or none.
 func (l *SlidingWindowLogLimiter) Take(key string, n int64) Decision {
 	hash := hashOf(key)
-	l.keys.Prefetch(hash)
+	l.keys.Prefetch(hash, len(key))
 	return l.take(hash, key, n, l.clock.NanoTime())
 }
 

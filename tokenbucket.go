@@ -24,7 +24,7 @@ func newTokenBucket(r Rule, c Config) (*TokenBucketLimiter, error) {
 // TryAcquire takes one token of key.
 func (l *TokenBucketLimiter) TryAcquire(key string) bool {
 	hash := hashOf(key)
-	l.keys.Prefetch(hash) // the slot's line comes in while the clock is read
+	l.keys.Prefetch(hash, len(key)) // the slot's line comes in while the clock is read
 	return l.tryAcquire(hash, key, l.clock.NanoTime())
 }
 

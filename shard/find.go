@@ -130,11 +130,32 @@ func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 	return nil, nil
 }
 
-// Prefetch fetches the line that Find will want for a key of up to 23 bytes.
-func (m *Map[P]) Prefetch(hash uint64) {
+// Prefetch fetches the lines in which Find will most probably find a key of n bytes, if that is 55 at most: those of
+// its first home.
+func (m *Map[P]) Prefetch(hash uint64, n int) {
 	if d := m.top.dir.Load(); d != nil && d.depth > 0 { // a single table stays in the caches anyway
-		if b := &d.at(hash).Load().banks[small]; b.places != 0 {
-			prefetch(unsafe.Pointer(b.at(b.home(hash))))
+		prefetchHome(&d.at(hash).Load().banks, hash, n)
+	}
+}
+
+// PrefetchAll is Prefetch for several keys. It does nothing else, so that a processor gets through the loop while the
+// first lines, and the page tables on the way to them, are still coming.
+func (m *Map[P]) PrefetchAll(hashes []uint64, keys []string) {
+	if d := m.top.dir.Load(); d != nil && d.depth > 0 {
+		for i, hash := range hashes {
+			prefetchHome(&d.at(hash).Load().banks, hash, len(keys[i]))
 		}
 	}
+}
+
+func prefetchHome(banks *[2]bank, hash uint64, n int) {
+	b := &banks[small]
+	if n > smallMax {
+		if b = &banks[wide]; b.places == 0 {
+			return
+		}
+	}
+	place := b.home(hash)
+	prefetch(unsafe.Pointer(b.at(place)))
+	prefetch(unsafe.Pointer(b.at(place ^ homePlaces/2)))
 }

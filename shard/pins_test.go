@@ -62,7 +62,8 @@ func TestKnownKeysAllocateNothing(t *testing.T) {
 				take(m, key, 0, 1)
 				taken(m, key, 0)
 				giveBack(m, key, 0, 1)
-				m.Prefetch(hashOf(m, key))
+				m.Prefetch(hashOf(m, key), len(key))
+				m.PrefetchAll([]uint64{hashOf(m, key)}, []string{key})
 			}), "%q", key)
 		}
 		// Nor while their tables are moving.
