@@ -42,6 +42,13 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
+// BenchmarkOctave tells the bytes that a key takes at numbers of keys over a doubling, in which tables fill and split.
+func BenchmarkOctave(b *testing.B) {
+	for keys := 5_000_000; keys <= 10_000_000; keys += 500_000 {
+		bench.RunMemory(b, keys, bench.Ours)
+	}
+}
+
 // BenchmarkGrow tells how long single calls take while keys come that were never seen.
 func BenchmarkGrow(b *testing.B) {
 	for _, keys := range []int{1_000_000, 10_000_000} {

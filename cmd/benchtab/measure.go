@@ -28,6 +28,7 @@ var thorough = []set{
 	{"batch", "^BenchmarkBatch$", "1", "300ms", 6},
 	{"create", "^BenchmarkCreate$", "1", "1s", 6},
 	{"memory", "^BenchmarkMemory$/keys=1e[67]$", "2", "3x", 5},
+	{"octave", "^BenchmarkOctave$", "2", "1x", 1},
 	{"grow", "^BenchmarkGrow$/keys=1e[67]$", "2", "1x", 3},
 }
 
