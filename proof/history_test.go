@@ -55,6 +55,24 @@ func (r *recorder) do(client int, in input, f func() output) output {
 	return out
 }
 
+// ask does one random thing to l for a client, and remembers in taken what it may give back later.
+func (r *recorder) ask(l ratelimit.Local, client int, random *rand.Rand, key string, n int64, taken *input) {
+	in := input{key: key, n: n}
+	switch p := random.IntN(20); {
+	case p < 12:
+	case p < 15:
+		in.kind = peek
+	case p < 19 && taken.n > 0:
+		in, taken.n = input{taken.key, refund, taken.n, taken.at}, 0
+	case p == 19:
+		in.kind = reset
+	}
+	out := r.do(client, in, func() output { return apply(l, in) })
+	if in.kind == take && out.allowed {
+		*taken = input{key: in.key, n: in.n, at: out.at}
+	}
+}
+
 // apply does in to l.
 func apply(l ratelimit.Local, in input) output {
 	var d ratelimit.Decision
@@ -107,22 +125,9 @@ func play(l ratelimit.Local, seed uint64, clients, steps int, upkeep ...func(*ra
 	for c := range clients {
 		random := rand.New(rand.NewPCG(seed, uint64(c)))
 		working.Go(func() {
-			taken := input{}
+			var taken input
 			for range steps {
-				in := input{key: fmt.Sprintf("key-%d", random.IntN(3)), n: 1 + random.Int64N(3)}
-				switch p := random.IntN(20); {
-				case p < 12:
-				case p < 15:
-					in.kind = peek
-				case p < 18 && taken.n > 0:
-					in, taken.n = input{taken.key, refund, taken.n, taken.at}, 0
-				case p == 19:
-					in.kind = reset
-				}
-				out := r.do(c, in, func() output { return apply(l, in) })
-				if in.kind == take && out.allowed {
-					taken = input{key: in.key, n: in.n, at: out.at}
-				}
+				r.ask(l, c, random, fmt.Sprintf("key-%d", random.IntN(3)), 1+random.Int64N(3), &taken)
 			}
 		})
 	}

@@ -44,9 +44,13 @@
 //   - Find, then the kernel's step: the CAS of the word; a refusal: the load of the word.
 //   - Update: the CAS of the word from what step saw to what it said; Declined: the load of the word, or, of a key that is
 //     absent, the load of the empty control word while the table has no next one.
+//     Absent: the load of what HeldOnly's step was shown; in a map that has no table, the load of its nil directory, under
+//     the rule loaded before. Denied and Untracked: the load of Len that finds no place.
 //   - Reset: the CAS to EVICTED|1, or the load that finds no live word.
 //   - Eviction: the CAS to EVICTED. A move changes no state: its freezes and carries are of one state, in either table.
-//   - SetParams: for each key, the freeze of its word in the table of the old params.
+//   - SetParams: for each key, the freeze of its word in the table of the old params; for one without a slot there, the seal
+//     of the slot where a search for it ends; in a map that has no table, the CAS that plants the first.
+//   - Len: the load. Sweep, Stats and the janitor's lap have no one instant: each slot's is its own.
 //
 // # Progress
 //

@@ -130,8 +130,7 @@ func (m *Map[P]) findBelow(t *Table[P], id *ident) (*atomic.Uint64, *Table[P]) {
 	return nil, nil
 }
 
-// Prefetch fetches the lines in which Find will most probably find a key of n bytes, if that is 55 at most: those of
-// its first home.
+// Prefetch fetches the lines in which Find will most probably find a key of n bytes: those of its first home.
 func (m *Map[P]) Prefetch(hash uint64, n int) {
 	if d := m.top.dir.Load(); d != nil && d.depth > 0 { // a single table stays in the caches anyway
 		prefetchHome(&d.at(hash).Load().banks, hash, n)
@@ -150,7 +149,7 @@ func (m *Map[P]) PrefetchAll(hashes []uint64, keys []string) {
 
 func prefetchHome(banks *[2]bank, hash uint64, n int) {
 	b := &banks[small]
-	if n > smallMax {
+	if n > smallMax && n <= wideMax {
 		if b = &banks[wide]; b.places == 0 {
 			return
 		}

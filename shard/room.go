@@ -158,7 +158,7 @@ func (s *search[P]) look(t *Table[P], slot *slot) {
 
 // evictIdle takes an idle key off the map where it is. The word stays, so whoever comes late finds it as it was.
 func (m *Map[P]) evictIdle(t *Table[P], s *slot, word uint64, at int64) bool {
-	t.raise(at)
+	t.raise(at) // first, because a call that finds the word dead goes on from it at the mark, or later
 	return m.retire(t, word, at) && s.word.CompareAndSwap(word, word|evicted)
 }
 

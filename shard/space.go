@@ -203,7 +203,7 @@ func (m *Map[P]) swing(t *Table[P]) {
 func (m *Map[P]) giveUp(t *Table[P]) {
 	next, stem := t.next.Load(), t.space.stem
 	if stem != nil && next.a.space == stem.space {
-		stem.next.CompareAndSwap(nil, next)
+		stem.next.CompareAndSwap(nil, next) // before done, because whoever sees done follows next
 		stem.done.Store(true)
 		m.swing(stem)
 	}

@@ -14,10 +14,11 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 		return m.tooLong(mode)
 	}
 	id := identify(key, hash)
+	inForce := m.rule.Load() // before it is seen that there is no table, because a rule of later may have seen the key come and go
 	t := m.enter(&id)
 	if t == nil {
 		if mode == HeldOnly {
-			m.showUnseen(now, step)
+			m.showUnseen(inForce, now, step)
 			return Absent
 		}
 		if !m.begin(now, step) {
@@ -52,7 +53,7 @@ func (m *Map[P]) Update(hash uint64, key string, now int64, mode Mode, step func
 		at, ok := t.At(now)
 		switch {
 		case !ok && mode == HeldOnly && !Live(word):
-			m.showUnseen(now, step)
+			m.showUnseen(t.rule, now, step)
 			return Absent
 		case !ok && r == found && t.next.Load() != nil: // it is being moved on: not by waiting for whoever does
 			m.help(t, s)
@@ -140,10 +141,10 @@ func (m *Map[P]) grow(t *Table[P], c *call, more load, hostile bool) {
 	}
 }
 
-// showUnseen shows step a key never seen, at an instant for which there is no table.
-func (m *Map[P]) showUnseen(now int64, step func(p *P, word uint64, at int64) (uint64, bool)) {
+// showUnseen shows step a key never seen, under a rule, at an instant for which there is no table.
+func (m *Map[P]) showUnseen(r *rule[P], now int64, step func(p *P, word uint64, at int64) (uint64, bool)) {
 	at := min(now, Horizon)
-	p := m.kernel.Rebase(&m.rule.Load().params, at)
+	p := m.kernel.Rebase(&r.params, at)
 	step(&p, 0, at)
 }
 
