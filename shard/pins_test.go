@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os/exec"
@@ -26,9 +27,10 @@ func TestWhatMustInline(t *testing.T) {
 	only64(t)
 	says := func(dir string, lines ...string) {
 		out, err := exec.Command("go", "build", "-gcflags=-m", dir).CombinedOutput()
-		if err != nil {
-			t.Skipf("no compiler here: %v", err)
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip(err)
 		}
+		require.NoError(t, err, "%s", out)
 		for _, line := range lines {
 			require.True(t, regexp.MustCompile(line).Match(out), "the compiler doesn't say %q", line)
 		}
