@@ -41,7 +41,7 @@ func (t *transaction) tightest(start, end int) (d Decision, binding int) {
 			d, binding = c.Decision, i
 		}
 	}
-	if t.level && d.Allowed {
+	if t.oneInstant && d.Allowed {
 		t.align(&d, binding, start, end)
 	}
 	return d, binding

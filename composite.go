@@ -89,7 +89,7 @@ const composed = 8
 
 // transaction returns the transaction of n tokens of key in every limiter, its claims appended to buf.
 func (c *Composite) transaction(buf []Claim, key string, n int64) transaction {
-	return transaction{claims: c.claim(buf, key, n), level: true}
+	return transaction{claims: c.claim(buf, key, n), oneInstant: true}
 }
 
 // claim appends a claim on each limiter to buf.
@@ -103,7 +103,7 @@ func (c *Composite) claim(buf []Claim, key string, n int64) []Claim {
 // takeParts is TakeAll with claims on its limiters in the place of one on a Composite, which gets the Decision of the one
 // that binds it.
 func takeParts(claims []Claim) (d Decision, binding int) {
-	t := transaction{claims: make([]Claim, 0, composed), level: true}
+	t := transaction{claims: make([]Claim, 0, composed), oneInstant: true}
 	for _, c := range claims {
 		if composite, ok := c.Limiter.(*Composite); ok {
 			t.claims = composite.claim(t.claims, c.Key, c.N)

@@ -17,7 +17,7 @@ type Remote interface {
 func (t *transaction) takeRemote() bool {
 	for i := range t.claims {
 		r, ok := t.claims[i].Limiter.(Remote)
-		if !ok || t.named(r, i) {
+		if !ok || t.sharesStore(r, i) {
 			continue
 		}
 		t.asked = i + 1
@@ -29,8 +29,8 @@ func (t *transaction) takeRemote() bool {
 	return true
 }
 
-// named reports whether a claim before the index end is on r's store.
-func (t *transaction) named(r Remote, end int) bool {
+// sharesStore reports whether one of the claims before the index end is on the store of r, too.
+func (t *transaction) sharesStore(r Remote, end int) bool {
 	for i := range end {
 		if other, ok := t.claims[i].Limiter.(Remote); ok && other.Store() == r.Store() {
 			return true
@@ -42,7 +42,7 @@ func (t *transaction) named(r Remote, end int) bool {
 // decided reports whether claim i was decided: all local ones are.
 func (t *transaction) decided(i int) bool {
 	r, ok := t.claims[i].Limiter.(Remote)
-	return !ok || t.named(r, t.asked)
+	return !ok || t.sharesStore(r, t.asked)
 }
 
 // takeStore charges all leading claims on the store of r, in one call.

@@ -42,13 +42,13 @@ func TakeAll(claims []Claim) (d Decision, binding int) {
 // transaction is one TakeAll. A claim leads if no earlier one has its limiter and key; it is charged the total of all
 // that do, and the others get its Decision.
 type transaction struct {
-	claims  []Claim
-	refuser int         // the claim whose store refused, plus one; 0: none did
-	asked   int         // the stores of the claims before this one were asked; a claim on another store has no Decision
-	level   bool        // what a claim counts at moves its clock on for those after it: they are a Composite's, and have one At
-	moved   bool        // one has
-	given   bool        // the first of times is that of all claims which take one
-	times   [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
+	claims     []Claim
+	refuser    int         // the claim whose store refused, plus one; 0: none did
+	asked      int         // the stores of the claims before this one were asked; a claim on another store has no Decision
+	oneInstant bool        // what a claim counts at moves its clock on for those after it: they are a Composite's, and have one At
+	moved      bool        // one has
+	given      bool        // the first of times is that of all claims which take one
+	times      [4]struct { // the clocks read, each once; a fifth one would be read at each of its claims
 		clock Clock
 		now   int64
 	}
@@ -150,7 +150,7 @@ func (t *transaction) take() (ok bool) {
 func (t *transaction) rollBack(start int) {
 	for i := start; i < len(t.claims); i++ {
 		c := &t.claims[i]
-		if r, ok := c.Limiter.(Remote); ok && !t.named(r, t.asked-1) || t.leader(i) != i {
+		if r, ok := c.Limiter.(Remote); ok && !t.sharesStore(r, t.asked-1) || t.leader(i) != i {
 			continue
 		}
 		c.Limiter.RefundAt(c.Key, t.total(i), c.Decision.At)

@@ -40,7 +40,7 @@ func (t *transaction) timed(l Reversible) (timed, int64, bool) {
 
 // counted notes that l, called at now, counted at the instant at.
 func (t *transaction) counted(l timed, at, now int64) {
-	if !t.level || at <= now {
+	if !t.oneInstant || at <= now {
 		return
 	}
 	t.moved = true
